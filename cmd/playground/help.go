@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"relock/engine/phrase"
+	"relock/engine/strict"
 	"relock/lessons"
 	"relock/web/words"
 )
@@ -124,8 +125,9 @@ func help(ctx context.Context, args []string, env environment) int {
 		env.printHelp(usage(env))
 		return exitOK
 	}
-	return env.refuse("unknown command or topic %[1]q; allowed: the commands %[2]s; the topics %[3]s",
-		asked, strings.Join(subcommandNames(), ", "), strings.Join(topics, ", "))
+	given := env.l.Clause(strict.Meant(strict.Quoted(asked), asked, slices.Concat(subcommandNames(), topics)))
+	return env.refuse("unknown command or topic %[1]s; allowed: the commands %[2]s; the topics %[3]s",
+		given, strings.Join(subcommandNames(), ", "), strings.Join(topics, ", "))
 }
 
 // document prints the one about a topic, as it is written.

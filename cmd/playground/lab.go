@@ -29,6 +29,7 @@ import (
 	"relock/lessons/advice"
 	"relock/lessons/libraries"
 	"relock/web"
+	"relock/web/export"
 	"relock/web/film"
 	"relock/web/labs"
 	"relock/web/page"
@@ -80,6 +81,7 @@ type labFlags struct {
 	open     bool
 	check    *bool
 	save     string
+	mortem   bool
 	replay   string
 	language *words.Language
 	report   report
@@ -167,12 +169,14 @@ func laboratory(ctx context.Context, args []string, env environment) int {
 // start does what the flags ask for; the order is that of -replay.
 func (f labFlags) start(ctx context.Context, order []lab.Decision, env environment) int {
 	switch {
-	case len(f.o.Command) == 0 && (f.replay != "" || f.save != ""):
-		return env.refuse("-save and -replay need a COMMAND, behind --")
+	case len(f.o.Command) == 0 && (f.replay != "" || f.save != "" || f.mortem):
+		return env.refuse("-save, -replay and -post-mortem need a COMMAND, behind --")
 	case f.report.wanted() && (f.json || f.open || len(f.o.Command) == 0):
 		return env.refuse("-format %s is for a search of a COMMAND, behind --, without -json", f.report.format)
-	case f.open && (f.replay != "" || f.save != "" || f.json):
-		return env.refuse("-open goes without -json, -save and -replay: the page does what they do")
+	case f.open && (f.replay != "" || f.save != "" || f.json || f.mortem):
+		return env.refuse("-open goes without -json, -save, -replay and -post-mortem: the page does what they do")
+	case f.mortem && (f.json || f.report.wanted()):
+		return env.refuse("-post-mortem goes without -json and -format: it is a format")
 	case f.open:
 		return f.page(ctx, env)
 	case len(f.o.Command) == 0 && f.json:
@@ -208,7 +212,8 @@ func (f *labFlags) declare(fs *flag.FlagSet, env environment) {
 		return nil
 	})
 	fs.BoolVar(&f.json, "json", false, env.say("print JSON Lines"))
-	fs.StringVar(&f.save, "save", "", env.say("write the trace of the smallest break to `FILE`"))
+	fs.StringVar(&f.save, "save", "", env.say("write the trace of the smallest break to `FILE`, and of each further rule's beside it, with the rule in its name"))
+	fs.BoolVar(&f.mortem, "post-mortem", false, env.say("if a rule is broken, print a post-mortem in Markdown instead: what happened, why and what would have saved it, and the smallest order as a table"))
 	fs.StringVar(&f.replay, "replay", "", env.say("play the order in `FILE` (- is standard input), or the order itself"))
 	f.seed.add(fs, env, "draw with seed `N` (default 1)")
 	fs.DurationVar(&f.o.Timeout, "timeout", time.Minute, env.say("how long a worker may be silent, a `duration`"))
@@ -324,21 +329,16 @@ func (f labFlags) tell(found *lab.Found, one *lab.Order, err error, env environm
 		}
 		return exitUnexpected
 	}
-	if f.save != "" && (len(found.Rules) > 0 || one != nil) {
-		smallest := one
-		if smallest == nil {
-			smallest = found.Rules[0].Order
-		}
-		if err := f.write(found, smallest); err != nil {
-			env.tellWhy(err)
-			return exitUnexpected
-		}
+	saved, err := f.saved(found, one)
+	if err != nil {
+		env.tellWhy(err)
+		return exitUnexpected
 	}
 	s := subject{name: f.title(), file: f.source(), kind: f.o.Kind, judgement: found.Judgement()}
 	for _, r := range found.Rules {
 		s.rules = append(s.rules, r.Name)
 	}
-	return f.report.write(env, "lab", f.report.add(env, s, func(env environment) int { return f.conclude(env, found, one) }))
+	return f.report.write(env, "lab", f.report.add(env, s, func(env environment) int { return f.conclude(env, found, one, saved) }))
 }
 
 // source is the file of the worker that a person has written, "" if none is known.
@@ -351,12 +351,15 @@ func (f labFlags) source() string {
 }
 
 // conclude prints what a search or a replay came to.
-func (f labFlags) conclude(env environment, found *lab.Found, one *lab.Order) int {
+func (f labFlags) conclude(env environment, found *lab.Found, one *lab.Order, saved map[*lab.Order]string) int {
 	var err error
-	if f.json {
-		err = f.print(env, found)
-	} else {
-		err = f.table(env, found, one)
+	switch {
+	case f.json:
+		err = f.print(env, found, saved)
+	case f.mortem && len(found.Rules) > 0:
+		err = f.postMortem(env, found, saved)
+	default:
+		err = f.table(env, found, one, saved)
 	}
 	switch {
 	case err != nil:
@@ -378,12 +381,71 @@ func (f labFlags) title() string {
 	return "lab: " + strings.Join(f.o.Command, " ")
 }
 
-func (f labFlags) write(found *lab.Found, o *lab.Order) error {
+// saved writes the smallest order of each broken rule, or the one that was played, where -save
+// asks for it: the first into that file. It returns the names.
+func (f labFlags) saved(found *lab.Found, one *lab.Order) (map[*lab.Order]string, error) {
+	names := map[*lab.Order]string{}
+	if f.save == "" {
+		return names, nil
+	}
+	list := found.Rules
+	if one != nil {
+		list = []lab.Rule{{Order: one}}
+	}
+	for i, r := range list {
+		if names[r.Order] != "" {
+			continue
+		}
+		name, ext := f.save, filepath.Ext(f.save)
+		if i > 0 {
+			name = strings.TrimSuffix(name, ext) + "." + r.Name + ext
+		}
+		if err := f.write(name, found, r.Order); err != nil {
+			return nil, err
+		}
+		names[r.Order] = name
+	}
+	return names, nil
+}
+
+// postMortem writes the smallest order of the first rule as Markdown, with what would have saved it.
+func (f labFlags) postMortem(env environment, found *lab.Found, saved map[*lab.Order]string) error {
+	l, o := *f.language, found.Rules[0].Order
 	h, events, err := o.Trace(found, f.o, f.title())
 	if err != nil {
 		return err
 	}
-	file, err := os.Create(f.save)
+	sc, err := scenario.Parse(h.Scenario)
+	if err != nil {
+		return fmt.Errorf("the frame of a trace: %w", err)
+	}
+	var broken []lab.Broken
+	for i, one := range found.Smallest() {
+		if found.Rules[i].Order == o {
+			broken = append(broken, one)
+		}
+	}
+	text, err := export.Render(context.Background(), export.Markdown, export.Run{
+		Header: h, Events: events, Scenario: sc, Title: f.title(), Language: l, Cures: page.NewLabCures(l.Plain(), broken),
+	})
+	if err != nil {
+		return fmt.Errorf("cannot write: %w", err)
+	}
+	if name := saved[o]; name != "" {
+		text = append(text, "\n"+l.Plain().Say("As a film: %s", "`playground import -format html "+name+" > film.html`")+"\n"...)
+	}
+	if _, err := env.out.Write(text); err != nil {
+		return fmt.Errorf("cannot write: %w", err)
+	}
+	return nil
+}
+
+func (f labFlags) write(name string, found *lab.Found, o *lab.Order) error {
+	h, events, err := o.Trace(found, f.o, f.title())
+	if err != nil {
+		return err
+	}
+	file, err := os.Create(name) //nolint:gosec // the file the user named
 	if err != nil {
 		return fmt.Errorf("-save: %w", err)
 	}
@@ -442,7 +504,7 @@ type (
 	}
 )
 
-func (f labFlags) print(env environment, found *lab.Found) error {
+func (f labFlags) print(env environment, found *lab.Found, saved map[*lab.Order]string) error {
 	enc := json.NewEncoder(env.out)
 	enc.SetEscapeHTML(false)
 	form := labForm{
@@ -463,13 +525,10 @@ func (f labFlags) print(env environment, found *lab.Found) error {
 		form.Worker = &labWorkerForm{w.Thread, w.Why, w.Last, w.Words}
 	}
 	err := enc.Encode(form)
-	for i, r := range found.Rules {
-		line := labRuleForm{Rule: r.Name, Orders: strconv.Itoa(r.Orders), Order: r.Order.Decisions}
+	for _, r := range found.Rules {
+		line := labRuleForm{Rule: r.Name, Orders: strconv.Itoa(r.Orders), Order: r.Order.Decisions, Trace: saved[r.Order]}
 		if r.Name == "mutual-exclusion" {
 			line.By = r.By
-		}
-		if i == 0 {
-			line.Trace = f.save
 		}
 		if err == nil {
 			err = enc.Encode(line)
@@ -486,7 +545,7 @@ func rounded(share float64) float64 { return math.Round(share*1e4) / 1e4 }
 
 // table prints the rules that break, the smallest order of each, and how the search
 // ended.
-func (f labFlags) table(env environment, found *lab.Found, one *lab.Order) error {
+func (f labFlags) table(env environment, found *lab.Found, one *lab.Order, saved map[*lab.Order]string) error {
 	l := *f.language
 	t := table{w: env.out, width: env.width(), colour: env.colour(), l: l}
 	t.line(f.title(), bold)
@@ -527,6 +586,9 @@ func (f labFlags) table(env environment, found *lab.Found, one *lab.Order) error
 		printTable(env, l, film.NewScenario(l, sc), h, events, true)
 		fmt.Fprintln(t.w)
 		fmt.Fprintln(t.w, "order: "+lab.Line(r.Order.Decisions)) // whole: it is copied
+		if name := saved[r.Order]; name != "" {
+			fmt.Fprintln(t.w, l.Say("saved: %s", name))
+		}
 	}
 	fmt.Fprintln(t.w)
 	j := found.Judgement()

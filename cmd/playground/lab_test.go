@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ import (
 
 	"relock/engine/check"
 	"relock/engine/outside/lab"
+	"relock/engine/trace"
 )
 
 // shellWorker locks k with SET NX in one round, and lets go of it, with nothing but a
@@ -326,5 +328,42 @@ func TestALabOfAServer(t *testing.T) {
 	stop()
 	if code := <-ended; code != exitOK {
 		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}
+
+// The smallest order of each broken rule is saved in a file of its own, and each file breaks its
+// rule. A post-mortem tells the first of them, with what would have saved that one.
+func TestEachBrokenRuleIsSaved(t *testing.T) {
+	saved := filepath.Join(t.TempDir(), "break.jsonl")
+	args := []string{"lab", "-faults", "lease-ends", "-save", saved, "--", "bash", worker(t, "ask DEL k")}
+	env, out, stderr := labEnvironment("")
+	if code := command(t.Context(), args, env); code != exitUnexpected {
+		t.Fatalf("exit code %d: %s %s", code, out, stderr)
+	}
+	for rule, name := range map[string]string{check.MutualExclusion: saved, check.ForeignRelease: strings.TrimSuffix(saved, ".jsonl") + ".foreign-release.jsonl"} {
+		data, err := os.ReadFile(name) //nolint:gosec // a file of the test's
+		if err != nil || !strings.Contains(out.String(), "saved: "+name+"\n") {
+			t.Fatalf("%s in %s: %v\n%s", rule, name, err, out)
+		}
+		h, events, err := trace.Read(t.Context(), bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		broken := lab.BrokenIn(h, events)
+		if !slices.ContainsFunc(broken, func(b lab.Broken) bool { return b.Rule == rule && slices.Equal(lab.FaultsOf(b.Order), []string{lab.LeaseEnds}) }) {
+			t.Errorf("%s breaks %+v", name, broken)
+		}
+	}
+	env, out, stderr = labEnvironment("")
+	if code := command(t.Context(), append([]string{"lab", "-post-mortem"}, args[1:]...), env); code != exitUnexpected {
+		t.Fatalf("exit code %d: %s %s", code, out, stderr)
+	}
+	for _, want := range []string{"**What happened:** At 2,000 ms", "**What would have saved it?**\n\n1. **Let what the lock protects decide.**", "| **T1**", "`playground import -format html " + saved} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if other := "Compare, and delete"; strings.Contains(out.String(), other) { // saves the other rule's order
+		t.Errorf("%q in\n%s", other, out)
 	}
 }

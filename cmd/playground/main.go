@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9" //nolint:depguard // the client's log is the process's
 	"golang.org/x/term"
 
+	"relock/engine/strict"
 	"relock/engine/verdict"
 	"relock/web/words"
 )
@@ -155,7 +156,8 @@ func command(ctx context.Context, args []string, env environment) int {
 	if c, ok := subcommandNamed(name); ok {
 		return c.run(ctx, rest, env)
 	}
-	return env.refuse("unknown command %q; allowed: %s", name, strings.Join(subcommandNames(), ", "))
+	given := env.l.Clause(strict.Meant(strict.Quoted(name), name, subcommandNames()))
+	return env.refuse("unknown command %[1]s; allowed: %[2]s", given, strings.Join(subcommandNames(), ", "))
 }
 
 // parse reads flags; done means that the command has nothing more to do.

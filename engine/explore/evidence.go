@@ -48,7 +48,9 @@ func (s *Space) Evidence() *verdict.Evidence {
 	if s.search.b.MaxFaults > 0 {
 		e = verdict.Of(s.search.sc, s.search.b.Kinds)
 	}
-	e.Misused = s.search.book.fit.Asks()
+	if e.Misused = s.search.book.fit.Asks(); s.search.book.fit.Lines() != nil {
+		e.Advice.Misused = phrase.Say("Write it, if that is how your program calls them.")
+	}
 	e.Add(&s.search.passed.shown)
 	e.Inside = s.inside
 	for _, r := range s.Rules() {

@@ -104,6 +104,13 @@ func (p *parser) wholeSeconds(f strict.Map, l *Lock) {
 	p.Wrong(f["args"], strict.Say("%[1]s with a lease of %[2]s", protocol.ArgLeaseS, phrase.Duration(l.Lease)), strict.Say("a lease in whole seconds: EXPIRE takes no other"))
 }
 
+// madeKey refuses a first key of which the lock's cannot be made.
+func (p *parser) madeKey(f strict.Map, l *Lock) {
+	if keys := l.Convention.Keys; len(keys) > 0 && keys[0] != protocol.KeyPlace && (keys[0] == l.Key || !strings.Contains(l.Key, keys[0])) {
+		p.Wrong(f["keys"], strict.Quoted(keys[0]), strict.Say("%s in quotes, or a part of the lock's key from which the scripts make it: the first", protocol.KeyPlace))
+	}
+}
+
 // InSeconds reports whether a user's script gets the lease in seconds.
 func (l Lock) InSeconds() bool {
 	for _, args := range l.Convention.Args {
@@ -129,7 +136,7 @@ func (p *parser) keys(f strict.Map, l *Lock) {
 	for i, one := range list {
 		allowed := strict.Say("text of at most %[1]s characters with %[2]s, %[3]s or %[4]s in it, without spaces and other braces, in quotes; each once", MaxKey, protocol.KeyPlace, protocol.OwnerPlace, protocol.RequestPlace)
 		if i == 0 {
-			allowed = strict.Say("%s in quotes: the first is the lock's key", protocol.KeyPlace)
+			allowed = strict.Say("%s in quotes, or a part of the lock's key from which the scripts make it: the first", protocol.KeyPlace)
 		}
 		text, is := p.Scalar(one, allowed)
 		if !is {
@@ -139,14 +146,14 @@ func (p *parser) keys(f strict.Map, l *Lock) {
 		for _, place := range []string{protocol.KeyPlace, protocol.OwnerPlace, protocol.RequestPlace} {
 			rest = strings.Replace(rest, place, "", 1)
 		}
-		if i == 0 && text != protocol.KeyPlace || rest == text || utf8.RuneCountInString(text) > MaxKey || !printable(text) || strings.ContainsAny(rest, " {}") || slices.Contains(keys, text) {
+		if i == 0 && text != protocol.KeyPlace && rest != text || i > 0 && rest == text || text == "" || utf8.RuneCountInString(text) > MaxKey || !printable(text) || strings.ContainsAny(rest, " {}") || slices.Contains(keys, text) {
 			p.Wrong(one, strict.Quoted(text), allowed)
 			continue
 		}
 		keys = append(keys, text)
 	}
 	if len(p.Mistakes) == before && len(list) == 0 {
-		p.Wrong(v, strict.Say("an empty list"), strict.Say("%s in quotes: the first is the lock's key", protocol.KeyPlace))
+		p.Wrong(v, strict.Say("an empty list"), strict.Say("%s in quotes, or a part of the lock's key from which the scripts make it: the first", protocol.KeyPlace))
 	}
 	l.Convention.Keys = keys
 }

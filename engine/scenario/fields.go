@@ -201,6 +201,7 @@ func (p *parser) lock(m strict.Map, s *Scenario) {
 	}
 	p.retry(f, &l.Retry, waitOf(how))
 	p.wholeSeconds(f, l)
+	p.madeKey(f, l)
 	if p.judges() {
 		p.only(f, "max-hold", l.Watchdog != 0 && how.HasWatchdog(), strict.Say("only with a watchdog: it limits renewals"))
 		p.only(f, "keep", how.CanKeep(), strict.Say("keep only with protocol: %s, whose key refuses its last owner, too", strings.Join(Keeping(), ", ")))

@@ -128,7 +128,7 @@ var refused = []struct{ name, text, want, alone string }{
 	{"too long", mistakesBase + "lock: {lease: 2h}", `line 2: lock.lease: given "2h"`, "how long a time may be, or in which unit, is no pattern's"},
 	{"watchdog", mistakesBase + "lock: {watchdog: never}", `line 2: lock.watchdog: given "never", allowed: a time with a unit from 1ms to 1h, such as 50ms, or off`, ""},
 	{"protocol", mistakesBase + "lock: {protocol: zookeeper}", `line 2: lock.protocol: given "zookeeper", allowed: reentrant`, ""},
-	{"unknown key", mistakesBase + "lock: {leese: 1s}", `line 2: lock: given the key "leese", allowed: protocol, key, kind, lease, watchdog, max-hold, retry, nodes`, ""},
+	{"unknown key", mistakesBase + "lock: {leese: 1s}", `line 2: lock: given the key "leese" (did you mean lease?), allowed: protocol, key, kind, lease, watchdog, max-hold, retry, nodes`, ""},
 	{"keeps what it loses", mistakesBase + "faults: [{time: 1s, do: restart, keep: true, lose: 1s}]", `line 2: faults[0].lose: given "1s", allowed: not with keep: true`, ""},
 	{"too many replicas", mistakesBase + "lock: {wait: 3 of 2 in 50ms}", `line 2: lock.wait: given "3 of 2 in 50ms", allowed: replicas and a time, such as 1 of 2 in 50ms: at most 5, and no more than there are; whole milliseconds, to 1h`, ""},
 	{"replicas without a time", mistakesBase + "lock: {wait: 1 of 2}", `line 2: lock.wait: given "1 of 2"`, ""},

@@ -158,6 +158,9 @@ func (s *Scenario) strikes(k fault.Kind, f Fault) []Strike {
 		never = s.reason(f.At)
 	}
 	f.For, f.By, f.Behind, f.Error = k.For, k.By, k.Behind, k.Error
+	if f.For > 0 && k.Target != fault.Redis && s.Lock.Own() {
+		f.For = min(max(f.For, s.Lock.Lease*3/2), MaxDuration) // of scripts of one's own the lease may be any
+	}
 	if slices.Contains(k.Fields, "replica") && s.Lock.Wait.Count > 0 {
 		f.Replica = 1
 		if other := f; s.Lock.Wait.Of > s.Lock.Wait.Count { // one that need not have acknowledged anything

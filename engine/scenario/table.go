@@ -142,7 +142,7 @@ var lockKeys = Keys{
 	{Name: "args", Says: "of a lock of one's own: what each script gets as ARGV", Values: aMap(argKeys, argKeys.schema())},
 	{
 		Name: "keys", Says: "of a lock of one's own: what its scripts get as KEYS, with {key} for the lock's key, which is the first, {owner} for who calls, and {request} for each call", Label: "KEYS of all scripts",
-		Where: nowhere, Values: listed(strict.Object{"type": "array", "minItems": 1, "maxItems": MaxKeys, "uniqueItems": true, "items": strict.Object{"type": "string", "maxLength": MaxKey, "pattern": `^[^\s{}]*\{(key|owner|request)\}([^\s{}]|\{(key|owner|request)\})*$`}}),
+		Where: nowhere, Values: listed(strict.Object{"type": "array", "minItems": 1, "maxItems": MaxKeys, "uniqueItems": true, "items": strict.Object{"type": "string", "maxLength": MaxKey, "pattern": `^([^\s{}]|\{(key|owner|request)\})+$`}}),
 	},
 	{Name: "replies", Says: "of a lock of one's own: what each script returns", Values: fixed(repliesSchema())},
 	{Name: "release", Says: "of a lock of one's own: its client does not send a release again that got no answer", Values: fixed(strict.OneWord(releaseOnce))},

@@ -75,6 +75,52 @@ func Among(words ...string) phrase.Wording { return phrase.Plain(strings.Join(wo
 // TheKey is what was given where a key is not allowed.
 func TheKey(name string) phrase.Wording { return Say("the key %s", Quote(name)) }
 
+// Meant is what was given in place of one of the allowed words, with the one that it is probably
+// meant to be.
+func Meant(given phrase.Wording, word string, allowed []string) phrase.Wording {
+	if near := Closest(word, allowed); near != "" {
+		return phrase.Say("%[1]s (did you mean %[2]s?)", given, near)
+	}
+	return given
+}
+
+// Closest returns which of the allowed words a word is probably meant to be, "" where none is
+// alike: it differs in a third of its letters at most, where two that changed places count as one.
+func Closest(word string, allowed []string) string {
+	best, least := "", len(word)/3+1
+	for _, one := range allowed {
+		if n := apart(word, one); n < least {
+			best, least = one, n
+		}
+	}
+	return best
+}
+
+// apart is how many letters must be put in, left out, changed, or change places to make a text of
+// another.
+func apart(a, b string) int {
+	var before, last []int
+	for i := range len(a) + 1 {
+		row := make([]int, len(b)+1)
+		for j := range row {
+			switch {
+			case i == 0 || j == 0:
+				row[j] = i + j
+				continue
+			case a[i-1] == b[j-1]:
+				row[j] = last[j-1]
+			default:
+				row[j] = 1 + min(last[j-1], last[j], row[j-1])
+			}
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], 1+before[j-2])
+			}
+		}
+		before, last = last, row
+	}
+	return last[len(b)]
+}
+
 // maxGiven is how many characters of a wrong value a mistake quotes.
 const maxGiven = 60
 

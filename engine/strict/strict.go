@@ -159,7 +159,7 @@ func (r *Reader) Fields(v Value, allowed ...string) Map {
 		k, child := v.Content[i], Value{v.Content[i+1], join(v.Key, v.Content[i].Value)}
 		switch {
 		case !slices.Contains(allowed, k.Value) || k.Kind != yaml.ScalarNode:
-			r.Wrong(Value{k, v.Key}, TheKey(k.Value), keys)
+			r.Wrong(Value{k, v.Key}, Meant(TheKey(k.Value), k.Value, allowed), keys)
 		case out.Has(k.Value):
 			r.Wrong(Value{k, child.Key}, Say("the key a second time"), Say("each key once"))
 		default:
@@ -219,7 +219,15 @@ func (r *Reader) Text(v Value, into *string, allowed phrase.Wording, ok func(str
 
 // OneOf reads one of a few words.
 func (r *Reader) OneOf(v Value, into *string, words ...string) bool {
-	return r.Text(v, into, Among(words...), func(s string) bool { return slices.Contains(words, s) })
+	s, is := r.Scalar(v, Among(words...))
+	if is && !slices.Contains(words, s) {
+		r.Wrong(v, Meant(Quoted(s), s, words), Among(words...))
+		return false
+	}
+	if is {
+		*into = s
+	}
+	return is
 }
 
 // Whole describes the whole numbers allowed.

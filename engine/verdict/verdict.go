@@ -157,7 +157,7 @@ type Evidence struct {
 }
 
 // Advice says what helps, a sentence for each reason; "" where nothing is known to.
-type Advice struct{ NoKey, Nobody, One, Failed, Unreached, Unstruck, Diverged, Cut phrase.Wording }
+type Advice struct{ Misused, NoKey, Nobody, One, Failed, Unreached, Unstruck, Diverged, Cut phrase.Wording }
 
 // Judge concludes.
 func (e *Evidence) Judge() Judgement {
@@ -186,7 +186,7 @@ func (e *Evidence) lacks() []Lack {
 		list = append(list, Lack{Reason: r, Says: says, Helps: helps, Set: e.Settings[r]})
 	}
 	if !e.Misused.IsZero() {
-		lack(Arguments, e.Misused, phrase.Say("Write it, if that is how your program calls them."))
+		lack(Arguments, e.Misused, e.Advice.Misused)
 		return list
 	}
 	for _, f := range e.Failures {

@@ -57,8 +57,10 @@ func Line(value string) string {
 
 var (
 	// aTime matches a time or a range of two, as pages and people write them.
-	aTime    = regexp.MustCompile(`^-?[\d.]+[\s\p{Z}]*[a-zµ]*(?:[\s\p{Z}]*-[\s\p{Z}]*[\d.]+[\s\p{Z}]*[a-zµ]*)?$`)
-	unitless = regexp.MustCompile(`\d$`)
+	aTime = regexp.MustCompile(`^-?[\d.]+[\s\p{Z}]*[a-zµ]*(?:[\s\p{Z}]*-[\s\p{Z}]*[\d.]+[\s\p{Z}]*[a-zµ]*)?$`)
+	// lengthOfTime matches one time.
+	lengthOfTime = regexp.MustCompile(`[\d.]+[a-zµ]+`)
+	unitless     = regexp.MustCompile(`\d$`)
 )
 
 // Lines returns a text with uniform line ends.
@@ -171,11 +173,7 @@ func (d *Draft) change(key, value string) {
 
 // EnterOnce has all threads take the lock once, and reports whether one did not.
 func (d *Draft) EnterOnce() (changed bool) {
-	list := []string{"defaults"}
-	for i := range d.Len("threads") {
-		list = append(list, at("threads", i))
-	}
-	for _, one := range list {
+	for _, one := range append(d.threads(), "defaults") {
 		changed = changed || d.Has(one+".depth")
 		d.Delete(one + ".depth")
 	}
@@ -211,10 +209,48 @@ func (d *Draft) Call(args map[string][]protocol.Arg, keys []string, replies map[
 		d.Delete("lock.scripts." + call)
 		d.Delete("lock.like")
 	}
+}
+
+// WholeSeconds makes the lease whole seconds where scripts get it so or make it so, and all
+// other times as many times as long; it reports whether it did.
+func (d *Draft) WholeSeconds(made bool) bool {
+	lock := d.sketch().Lock
 	lease, _ := d.Value("lock.lease")
-	if sketch := d.sketch(); sketch.Lock.InSeconds() && sketch.Lock.Lease%time.Second != 0 && lease != "" {
-		d.Set("lock.lease", strconv.Itoa(int(sketch.Lock.Lease/time.Second)+1)+"s")
+	if !made && !lock.InSeconds() || lock.Lease%time.Second == 0 || lease == "" {
+		return false
 	}
+	whole := lock.Lease.Truncate(time.Second) + time.Second
+	var longer func(n *yaml.Node, place string)
+	longer = func(n *yaml.Node, place string) {
+		for i, one := range n.Content {
+			switch {
+			case n.Kind == yaml.SequenceNode:
+				longer(one, at(place, i))
+			case i%2 > 0:
+				longer(one, strings.TrimPrefix(place+"."+n.Content[i-1].Value, "."))
+			}
+		}
+		if key, _ := scenario.KeyAt(place); n.Kind == yaml.ScalarNode && key.Values.Times {
+			n.Value = lengthOfTime.ReplaceAllStringFunc(n.Value, func(text string) string {
+				length, err := time.ParseDuration(text)
+				if err != nil {
+					return text
+				}
+				return (length * (whole / time.Millisecond) / (lock.Lease / time.Millisecond)).Round(time.Millisecond).String()
+			})
+		}
+	}
+	longer(d.doc.Content[0], "")
+	return true
+}
+
+// threads returns the place of each thread.
+func (d *Draft) threads() []string {
+	var list []string
+	for i := range d.Len("threads") {
+		list = append(list, at("threads", i))
+	}
+	return list
 }
 
 // names returns the names of all threads.

@@ -156,6 +156,7 @@ type Run struct {
 	Link     string          // an absolute URL for stepping through the run, or ""
 	Mended   *mend.Report    // what would mend it, where that has been asked, or nil; only Markdown says it
 	Cured    []engine.Played // its moves as they are and with each cure, where Mended is not nil
+	Cures    []page.LabCure  // what would have saved a lab's lock; only Markdown says it
 	Style    string          // the style sheet of a picture, static.Files.PictureStyle; only SVG needs it
 }
 

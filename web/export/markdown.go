@@ -53,11 +53,21 @@ func (r Run) opening(rows []film.Row) string {
 		}
 		parts = append(parts, "**"+plain(say("What to change:"))+"** "+plain(says), "**"+plain(say("How that was tried:"))+"** "+plain(tried))
 	}
-	if r.Mended != nil {
+	if len(r.Cures) > 0 {
+		saves := "**" + plain(say("What would have saved it?")) + "**\n"
+		for i, c := range r.Cures {
+			saves += "\n" + strconv.Itoa(i+1) + ". **" + plain(c.Title) + ".** " + plain(c.Says) + " (`" + c.Run + ".yaml`)"
+		}
+		parts = append(parts, saves)
+	}
+	if r.postMortem() {
 		return strings.Join(parts, "\n\n")
 	}
 	return strings.Join(parts, " ")
 }
+
+// postMortem reports whether the run is told with what would have saved it.
+func (r Run) postMortem() bool { return r.Mended != nil || len(r.Cures) > 0 }
 
 // writeMarkdown writes what went wrong, and the T-table as a table of
 // GitHub Flavored Markdown.
@@ -84,7 +94,7 @@ func writeMarkdown(b *bound.Buffer, r Run) error {
 	markdownRow(b, slices.Repeat([]string{"---"}, len(head)))
 	rows := reel.Rows()
 	var folds []film.Fold
-	if r.Mended != nil { // a post-mortem is read, and not looked up in
+	if r.postMortem() { // which is read, and not looked up in
 		folds = film.Folds(rows)
 	}
 	for i := 0; i < len(rows); i++ {

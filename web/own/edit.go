@@ -134,7 +134,7 @@ func (s *Editor) fit(r *http.Request, v url.Values, e *page.Editor) {
 		defer cancel()
 		fit, err = ownlock.Try(ctx, sc)
 	})
-	if err != nil || fit.IsZero() && !fit.Once { // a judgement says it
+	if err != nil || fit.IsZero() && !fit.Once && !fit.Whole { // a judgement says it
 		return
 	}
 	d, err := draft.Read(e.Text)
@@ -142,6 +142,9 @@ func (s *Editor) fit(r *http.Request, v url.Values, e *page.Editor) {
 		return
 	}
 	d.Call(fit.Args, fit.Keys, fit.Replies, fit.Idle)
+	if fit.Key != "" {
+		d.Set("lock.key", fit.Key)
+	}
 	l := words.From(r.Context())
 	var said []string
 	if !fit.IsZero() {
@@ -151,7 +154,10 @@ func (s *Editor) fit(r *http.Request, v url.Values, e *page.Editor) {
 		said = append(said, l.Say("The script renew of the lock you started from does nothing here, and is left out."))
 	}
 	if fit.Once && d.EnterOnce() {
-		said = append(said, l.Say("Your lock does not let its owner in again, so each thread takes it once."))
+		said = append(said, l.Say("Your lock does not count how often its owner is in, so each thread takes it once."))
+	}
+	if d.WholeSeconds(fit.Whole) {
+		said = append(said, l.Say("EXPIRE takes whole seconds: your lease is longer now, and all other times with it."))
 	}
 	text, err := d.String()
 	if err != nil || len(said) == 0 {

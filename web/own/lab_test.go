@@ -135,6 +135,9 @@ func TestWhoMayOpenALab(t *testing.T) {
 			if trace := ask(http.MethodGet, at+"/trace?branch=0", nil); trace.Code != http.StatusOK || !strings.Contains(trace.Body.String(), `"store":"lab"`) {
 				t.Errorf("its trace is %d, %s", trace.Code, trace.Body)
 			}
+			if file := ask(http.MethodGet, at+"/export?branch=0&format=md", nil); file.Code != http.StatusOK || strings.Contains(file.Body.String(), "/play#") { // its scenario is a frame
+				t.Errorf("its table is %d, %s", file.Code, file.Body)
+			}
 			for _, none := range []string{"/lab/x", at + "/trace?branch=1", at + "/trace", at + "/export?branch=z&format=md"} {
 				if got := ask(http.MethodGet, none, nil); got.Code != http.StatusNotFound {
 					t.Errorf("%s answers %d", none, got.Code)

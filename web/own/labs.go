@@ -247,5 +247,6 @@ func (s *Labs) Export(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.AnswerFile(w, r, format, export.Run{Header: b.Header, Events: b.Events, Scenario: st.Scenario}, link.Contents{Scenario: st.Scenario})
+	cures := page.NewLabCures(words.From(r.Context()).Plain(), lab.BrokenIn(b.Header, b.Events))
+	return s.AnswerFile(w, r, format, export.Run{Header: b.Header, Events: b.Events, Scenario: st.Scenario, Cures: cures}, link.Contents{})
 }

@@ -2,6 +2,7 @@ package own_test
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -39,6 +40,10 @@ func TestPastedScriptsAreCalledAsTheyWork(t *testing.T) {
 			{"unlock", "local val = redis.call('get', KEYS[3]) if val ~= false then return tonumber(val) end\nif redis.call('hexists', KEYS[1], ARGV[3]) == 0 then return nil end\nif redis.call('hincrby', KEYS[1], ARGV[3], -1) > 0 then redis.call('pexpire', KEYS[1], ARGV[2]) redis.call('set', KEYS[3], 0, 'px', ARGV[5]) return 0 end\nredis.call('del', KEYS[1]) redis.call(ARGV[4], KEYS[2], ARGV[1]) redis.call('set', KEYS[3], 1, 'px', ARGV[5]) return 1"},
 			{"renew", "if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 1 then return redis.call('PEXPIRE', KEYS[1], ARGV[1]) end return 0"},
 		}, []string{`unlock: [1, lease-ms, owner, "PUBLISH", 1]`, "'{key}:{request}'"}, ""},
+		"a key that the script makes": {[][2]string{
+			{"lock", "local k = KEYS[1] .. ':lock'\nif redis.call('SETNX', k, ARGV[1]) == 1 then redis.call('PEXPIRE', k, ARGV[2]) return 1 end\nreturn 0"},
+			{"unlock", "local k = KEYS[1] .. ':lock'\nif redis.call('GET', k) == ARGV[1] then return redis.call('DEL', k) end\nreturn 0"},
+		}, []string{"args: {lock: [owner, lease-ms]}", "key: EXAMPLE_LOCK:lock", "keys: [EXAMPLE_LOCK]"}, "depth"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := s.Convert(t, url.Values{"yaml": {begun}, "base": {begun}, "action": {"show"}, "lock.like": {"reentrant"}})
@@ -83,5 +88,54 @@ func TestPastedScriptsAreCalledAsTheyWork(t *testing.T) {
 				t.Errorf("%v without renew\n%s", emptied.Mistakes, emptied.YAML)
 			}
 		})
+	}
+}
+
+// Where EXPIRE takes whole seconds, all times become longer together, so that a pause that
+// outlasts the lease lets the next one in, and what is wrong with a script is found.
+func TestAPastedScriptInSeconds(t *testing.T) {
+	racetest.Skip(t)
+	ctx := ownlocktest.Boxed(t)
+	s := webtest.OpenOwn(t)
+	const begun = "lock: {protocol: own, like: reentrant, lease: 200ms, watchdog: 100ms, retry: {times: 5, interval: 50ms}}\nthreads: [{name: A, work: 50ms-100ms}, {name: B, work: 50ms-100ms}]\n"
+	const says = "EXPIRE takes whole seconds"
+	paste := func(scripts ...string) (at webtest.Converted) {
+		at.YAML, at.Base = begun, begun
+		for i := 0; i < len(scripts); i += 2 {
+			at = s.Convert(t, url.Values{"yaml": {at.YAML}, "base": {at.Base}, "action": {"show"}, "lock.scripts." + scripts[i]: {scripts[i+1]}})
+		}
+		return at
+	}
+	const (
+		deletes = "return redis.call('del', KEYS[1])"
+		millis  = "if redis.call('set', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end return 0"
+	)
+	seconds := strings.Replace(millis, "PX", "EX", 1)
+	for name, c := range map[string]struct {
+		scripts []string
+		longer  bool
+	}{
+		"an argument in seconds":   {[]string{"unlock", deletes, "lock", seconds}, true},
+		"seconds that are made":    {[]string{"unlock", deletes, "lock", millis, "renew", "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('expire', KEYS[1], math.floor(ARGV[2] / 1000)) end return 0"}, true},
+		"milliseconds":             {[]string{"unlock", deletes, "lock", millis}, false},
+		"milliseconds of a second": {[]string{"unlock", deletes, "lock", strings.Replace(millis, "ARGV[2]", "ARGV[2] * 1000", 1)}, true},
+	} {
+		at := paste(c.scripts...)
+		longer := strings.Contains(at.YAML, "lease: 1s") && strings.Contains(at.YAML, "watchdog: 500ms") && strings.Contains(at.YAML, "interval: 250ms") && strings.Contains(at.YAML, "work: 250ms-500ms")
+		if longer != c.longer || strings.Contains(at.Status, says) != c.longer {
+			t.Errorf("%s: said is %q, %v\n%s", name, at.Status, at.Mistakes, at.YAML)
+		}
+	}
+	at := paste("unlock", deletes, "lock", seconds)
+	sc, err := scenario.Parse([]byte(at.YAML))
+	if err != nil {
+		t.Fatal(err)
+	}
+	space, err := explore.Search(ctx, sc, explore.Bounds{Kinds: []string{"pause"}, MaxFaults: 1}, explore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(space.Rules(), func(r explore.Rule) bool { return r.Name == "mutual-exclusion" }) {
+		t.Errorf("a pause breaks %v\n%s", space.Rules(), at.YAML)
 	}
 }

@@ -57,6 +57,8 @@ type Glossary struct {
 	Page  Page
 	Terms []Term
 	Rules []Term // without an address
+
+	Verdicts []Term // without an address
 }
 
 // Term is a word of the field.

@@ -25,15 +25,17 @@ func FormatOf(r *http.Request) (export.Format, error) {
 }
 
 // AnswerFile answers with a run as a file. State is the link under which it can
-// be stepped.
+// be stepped; of a lab there is none.
 func (s *Pages) AnswerFile(w http.ResponseWriter, r *http.Request, f export.Format, file export.Run, state link.Contents) error {
-	open, err := link.Encode(state)
-	if err != nil {
-		return fmt.Errorf("shell: %w", err)
-	}
 	file.Language = words.From(r.Context()).Plain()
 	file.Title = TitleOf(file.Language, file.Scenario)
-	file.Link = s.Origin(r) + "/play#" + open
+	if !file.Header.Framed() {
+		open, err := link.Encode(state)
+		if err != nil {
+			return fmt.Errorf("shell: %w", err)
+		}
+		file.Link = s.Origin(r) + "/play#" + open
+	}
 	file.Style = s.Static.PictureStyle()
 	data, err := export.Render(r.Context(), f, file)
 	switch {

@@ -158,7 +158,7 @@ type judgedJSON struct {
 	All       string           `json:"all"`    // how many were tried
 	Sound     bool             `json:"sound"`  // none breaks a rule, all were tried, and each thread can get in
 	Failed    bool             `json:"failed,omitempty"`
-	Misused   bool             `json:"misused,omitempty"`   // the scripts are called otherwise than they work
+	Misused   bool             `json:"misused,omitempty"`   // the scripts are called otherwise than they work, and how they work is known
 	Link      string           `json:"link,omitempty"`      // opens the editor, which judges it again within the same bounds
 	Unreached map[string][]int `json:"unreached,omitempty"` // lines with a command that no order came by, by call
 }

@@ -14,7 +14,7 @@ import (
 // that way. It must not be changed once it is used.
 type Convention struct {
 	Args    map[string][]Arg   // by call: what its script gets as ARGV
-	Keys    []string           // what all scripts get as KEYS, with places in them; the first is the lock's key
+	Keys    []string           // what all scripts get as KEYS, with places in them; the first is the lock's key, or what they make it of
 	Replies map[string]Replies // by call: what its script returns
 }
 

@@ -84,7 +84,7 @@ func (p *Protocol) With(sources map[string]string, c Convention) *Protocol {
 	for call, source := range sources {
 		s := NewScript(call, call+".lua", source, c.args(call, p.argsOf(call)))
 		s.keys, s.replies = len(own.Keys("")), c.Replies[call]
-		if c.OfOwners() {
+		if c.OfOwners() || len(c.Keys) > 0 && c.Keys[0] != KeyPlace {
 			s.keys, s.keysOf = len(c.Keys), c.KeysOf
 		}
 		if _, said := c.Args[call]; said || p.Name == Reentrant.Name {

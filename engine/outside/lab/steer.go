@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"slices"
@@ -575,6 +576,23 @@ type Broken struct {
 	Order  []Decision `json:"order"`  // the smallest
 
 	ForEver bool `json:"for_ever,omitempty"` // in it, what stays shuts somebody out for ever
+}
+
+// BrokenIn returns the rules that an order breaks, as its trace has it. Whether somebody is shut
+// out for ever it does not say.
+func BrokenIn(h trace.Header, events []trace.Event) []Broken {
+	var list []Broken
+	var order []Decision
+	if h.Lab != nil && json.Unmarshal(h.Lab.Order, &order) != nil {
+		return nil
+	}
+	for _, e := range events {
+		v, is := e.Body.(trace.Violation)
+		if is && !slices.ContainsFunc(list, func(b Broken) bool { return b.Rule == v.Rule }) {
+			list = append(list, Broken{Rule: v.Rule, Order: order})
+		}
+	}
+	return list
 }
 
 // Search tries every order as the function Search does, with the connected clients. It

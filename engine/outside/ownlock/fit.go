@@ -29,9 +29,12 @@ type Fit struct {
 	Keys    []string                    // nil where the file's fit
 	Replies map[string]protocol.Replies // by call: what they return, by what they did
 	Idle    []string                    // calls of another lock's script that does nothing here
-	Once    bool                        // its owner does not get in again: nothing is called otherwise for that
+	Key     string                      // the lock's, where the scripts make it of the file's; Keys begins with that then
+	Once    bool                        // nothing counts how often its owner is in: nothing is called otherwise for that
+	Whole   bool                        // the scripts make whole seconds of the lease, and the file's is none
 
-	said protocol.Convention // the file's
+	said  protocol.Convention // the file's
+	asked phrase.Wording      // where no way was found that works
 }
 
 // IsZero reports whether nothing is to be called otherwise.
@@ -48,7 +51,7 @@ func Try(ctx context.Context, sc *scenario.Scenario) (Fit, error) {
 	if !ok || b == nil {
 		return Fit{}, ErrNoBox
 	}
-	t := &fitting{ctx: ctx, box: b, sc: sc, scripts: map[string]protocol.Script{}}
+	t := &fitting{ctx: ctx, box: b, sc: sc, scripts: map[string]protocol.Script{}, lease: fitLease, made: sc.Lock.Key}
 	defer b.Leave(t)
 	for _, s := range sc.Lock.Implementation().Scripts {
 		t.scripts[s.Call] = s
@@ -65,7 +68,9 @@ type fitting struct {
 	sc      *scenario.Scenario
 	scripts map[string]protocol.Script // by call
 	keys    []string                   // templates
-	failed  error                      // why nothing can be tried
+	lease   time.Duration
+	made    string // the lock's key in Redis
+	failed  error  // why nothing can be tried
 }
 
 // What calls are tried with.
@@ -109,11 +114,11 @@ func (t *fitting) callAt(level int, name string, args []protocol.Arg, owner stri
 		case protocol.ArgLevel:
 			text = strconv.Itoa(level)
 		case protocol.ArgLeaseMS:
-			text = strconv.FormatInt(fitLease.Milliseconds(), 10)
+			text = strconv.FormatInt(t.lease.Milliseconds(), 10)
 		case protocol.ArgLeaseS:
-			text = strconv.FormatInt(int64(fitLease/time.Second), 10)
+			text = strconv.FormatInt(int64(t.lease/time.Second), 10)
 		case protocol.ArgDeadline:
-			text = strconv.FormatInt(now.Add(fitLease).UnixMilli(), 10)
+			text = strconv.FormatInt(now.Add(t.lease).UnixMilli(), 10)
 		}
 		q.Args = append(q.Args, text)
 	}
@@ -144,11 +149,20 @@ func (t *fitting) fit() (f Fit) {
 		t.keys = []string{protocol.KeyPlace}
 	}
 	locked, again, unlocked := t.holds()
-	if t.failed != nil || !locked.ran {
+	_, says := said.Args[protocol.CallLock]
+	switch _, n := argumentsOf(t.scripts[protocol.CallLock].Source); {
+	case t.failed != nil:
+		return Fit{}
+	case n > 0 && !says && len(locked.items) > 0 && !t.leased(locked.items) && !hasOwner(locked.items, one):
+		return Fit{asked: phrase.Say("Arguments? With none of those that were tried does the key live for the lease, or say whose it is. Say what ARGV[1] to ARGV[%d] are: args: {lock: […]}.", n)}
+	case !locked.ran:
 		return Fit{}
 	}
 	f.Args = map[string][]protocol.Arg{}
-	if !slices.Equal(t.keys, said.Keys) && (said.Keys != nil || len(t.keys) > 1) {
+	if t.made != t.sc.Lock.Key {
+		t.keys = append([]string{t.sc.Lock.Key}, t.keys[1:]...)
+		f.Key, f.Keys = t.made, t.keys
+	} else if !slices.Equal(t.keys, said.Keys) && (said.Keys != nil || len(t.keys) > 1) {
 		f.Keys = t.keys
 	}
 	t.differs(&f, protocol.CallLock, locked.args)
@@ -166,8 +180,21 @@ func (t *fitting) fit() (f Fit) {
 			f.Idle = append(f.Idle, protocol.CallRenew)
 		}
 	}
-	f.Replies = t.replies(locked, again, unlocked, renewed)
+	f.Replies, f.asked = t.replies(locked, again, unlocked, renewed)
+	f.Whole = t.whole(locked, renewed)
 	return f
+}
+
+// whole reports whether scripts that work with a lease of seconds do not with the file's.
+func (t *fitting) whole(locked, renewed tried) bool {
+	if t.sc.Lock.Lease%time.Second == 0 || !t.leased(locked.items) {
+		return false
+	}
+	worked := renewed.ran && t.leased(renewed.items)
+	t.lease = t.sc.Lock.Lease
+	defer func() { t.lease = fitLease }()
+	l := t.call(protocol.CallLock, locked.args, one, nil, 0)
+	return !t.leased(l.items) || worked && !t.leased(t.call(protocol.CallRenew, renewed.args, one, l.items, 0).items)
 }
 
 // differs notes the arguments of a call that are not those of its file.
@@ -202,6 +229,9 @@ func (t *fitting) holds() (locked, again, unlocked tried) {
 		}
 	}
 	t.keys = with
+	if k, ok := t.key(locked.items); ok {
+		t.made = k.Name
+	}
 	return locked, again, unlocked
 }
 
@@ -209,17 +239,31 @@ func (t *fitting) holds() (locked, again, unlocked tried) {
 func (t *fitting) enters(l tried) int {
 	named := hasOwner(l.items, one)
 	switch {
-	case len(l.items) == 0, t.expires(l.items) && !t.leased(l.items), !named && slices.ContainsFunc(l.args, protocol.Arg.Names):
+	case len(l.items) == 0, t.expires(l.items) && !t.leased(l.items) && !t.fixed(l), !named && slices.ContainsFunc(l.args, protocol.Arg.Names):
 		return 0
 	}
 	second := t.call(protocol.CallLock, l.args, other, l.items, 0)
 	refused := second.ran && !hasOwner(second.items, other)
-	return 1 + 8*number(t.leased(l.items)) + 4*number(named) + 2*number(refused) + number(t.counts(l))
+	inner := t.callAt(2, protocol.CallLock, l.args, one, l.items, 0)
+	again := inner.ran && !sameItems(inner.items, l.items)
+	return 1 + 16*number(t.leased(l.items)) + 8*number(named) + 4*number(refused) + 2*number(t.counts(l, again, inner)) + number(again)
+}
+
+// fixed reports whether the key lives for a time that no argument makes.
+func (t *fitting) fixed(l tried) bool {
+	if slices.ContainsFunc(l.args, func(a protocol.Arg) bool { return a.Word == "" }) {
+		return false
+	}
+	t.lease = 2 * fitLease
+	defer func() { t.lease = fitLease }()
+	k, _ := t.key(l.items)
+	longer, _ := t.key(t.callAt(2, protocol.CallLock, l.args, one, nil, 0).items)
+	return k.TTL == longer.TTL
 }
 
 // counts reports whether a hold count, where there is one, is 1 after a call, and 2 after
 // another that gets in.
-func (t *fitting) counts(l tried) bool {
+func (t *fitting) counts(l tried, again bool, inner tried) bool {
 	count := func(items []store.Item) string {
 		k, _ := t.key(items)
 		return k.Hash[one]
@@ -227,8 +271,7 @@ func (t *fitting) counts(l tried) bool {
 	if first := count(l.items); first != "1" {
 		return first == ""
 	}
-	inner := t.callAt(2, protocol.CallLock, l.args, one, l.items, 0)
-	return !inner.ran || sameItems(inner.items, l.items) || count(inner.items) == "2"
+	return !again || count(inner.items) == "2"
 }
 
 // keysFor are the keys that scripts may get: the file's or, where they name more, others of the
@@ -275,7 +318,7 @@ func (t *fitting) best(call string, items []store.Item, at time.Duration, points
 
 // lists are the arguments to try: the file's first.
 func (t *fitting) lists(script protocol.Script) iter.Seq[[]protocol.Arg] {
-	n := most(argument, script.Source)
+	n, upTo := argumentsOf(script.Source)
 	// Of an argument that is none of the words, 1 will do: as a count, a level, or a message.
 	words := []protocol.Arg{{Word: protocol.ArgOwner}, {Word: protocol.ArgLeaseMS}, {Text: "1"}, {Word: protocol.ArgLeaseS}, {Word: protocol.ArgDeadline}}
 	if script.Call == protocol.CallUnlock && countsByArgument.MatchString(script.Source) {
@@ -286,13 +329,13 @@ func (t *fitting) lists(script protocol.Script) iter.Seq[[]protocol.Arg] {
 		verb, _ = strconv.Atoi(m[1])
 	}
 	return func(yield func([]protocol.Arg) bool) {
-		if !yield(script.Args()) || n == 0 || n > mostTried || !slices.Contains(t.sc.Lock.Scripts.Calls(), script.Call) {
+		if !yield(script.Args()) || upTo == 0 || n > mostTried || !slices.Contains(t.sc.Lock.Scripts.Calls(), script.Call) {
 			return
 		}
-		list := make([]protocol.Arg, n)
+		var list []protocol.Arg
 		var fill func(i int) bool
 		fill = func(i int) bool {
-			if i == n {
+			if i == len(list) {
 				return yield(slices.Clone(list))
 			}
 			if i+1 == verb {
@@ -309,11 +352,28 @@ func (t *fitting) lists(script protocol.Script) iter.Seq[[]protocol.Arg] {
 			}
 			return true
 		}
-		fill(0)
+		for size := max(n, 1); size <= upTo; size++ {
+			if list = make([]protocol.Arg, size); !fill(0) {
+				return
+			}
+		}
 	}
 }
 
+// argumentsOf is how many arguments a script names, and how many it may have: a few more where
+// it takes them all at once, as unpack(ARGV) does.
+func argumentsOf(source string) (least, upTo int) {
+	source = comment.ReplaceAllString(source, "")
+	least = most(argument, source)
+	if wholeArgument.MatchString(source) {
+		return least, max(least, len(protocol.Convention{}.ArgsOf(protocol.CallLock)))
+	}
+	return least, least
+}
+
 var (
+	// wholeArgument matches where a script does not say which of its arguments it takes.
+	wholeArgument = regexp.MustCompile(`\bARGV\b\s*(?:[^\s\[]|\[\s*[^\s\d]|$)`)
 	// callsArgument matches where a script is given the command to send.
 	callsArgument = regexp.MustCompile(`\bcall\s*\(\s*ARGV\s*\[\s*(\d)`)
 	// countsByArgument matches where it is given what to count by.
@@ -332,9 +392,13 @@ func most(place *regexp.Regexp, source string) int {
 	return n
 }
 
-// key is the lock's key among items.
+// key is the lock's key among items. One that the scripts make of it is the lock's where they
+// make no other.
 func (t *fitting) key(items []store.Item) (store.Item, bool) {
 	i := slices.IndexFunc(items, func(i store.Item) bool { return i.Name == t.sc.Lock.Key })
+	if i < 0 && len(items) == 1 && strings.Contains(items[0].Name, t.sc.Lock.Key) && !hasOwner([]store.Item{{Name: items[0].Name}}, one) {
+		i = 0
+	}
 	if i < 0 {
 		return store.Item{}, false
 	}
@@ -344,7 +408,7 @@ func (t *fitting) key(items []store.Item) (store.Item, bool) {
 // leased reports whether the key lives for the lease.
 func (t *fitting) leased(items []store.Item) bool {
 	k, ok := t.key(items)
-	return ok && k.TTL == fitLease
+	return ok && k.TTL == t.lease
 }
 
 func (t *fitting) expires(items []store.Item) bool {
@@ -394,73 +458,87 @@ func number(is bool) int {
 }
 
 // replies are what calls return by what they did, of those calls that the file reads
-// otherwise.
-func (t *fitting) replies(locked, again, unlocked, renewed tried) map[string]protocol.Replies {
-	seen := map[string]map[string]any{protocol.CallLock: {protocol.Entered: locked.reply}}
-	refused := t.call(protocol.CallLock, locked.args, other, locked.items, 0)
-	if refused.ran && !hasOwner(refused.items, other) {
-		seen[protocol.CallLock][protocol.RefusedWord] = refused.reply
+// otherwise. Mute is what is wrong with a lock that says the same to who takes it and who does not.
+func (t *fitting) replies(locked, again, unlocked, renewed tried) (found map[string]protocol.Replies, mute phrase.Wording) {
+	seen := map[string]map[string][]any{}
+	note := func(call, outcome string, ok bool, replies ...any) {
+		if ok {
+			if seen[call] == nil {
+				seen[call] = map[string][]any{}
+			}
+			seen[call][outcome] = append(seen[call][outcome], replies...)
+		}
+	}
+	note(protocol.CallLock, protocol.Entered, true, locked.reply)
+	note(protocol.CallLock, protocol.Entered, again.ran, again.reply)
+	expired := slices.DeleteFunc(slices.Clone(locked.items), func(i store.Item) bool { return i.Name == t.made })
+	next := t.call(protocol.CallLock, locked.args, one, expired, 0)
+	note(protocol.CallLock, protocol.Entered, next.ran && !t.free(next.items), next.reply)
+	for _, items := range [][]store.Item{locked.items, aged(locked.items)} {
+		refused := t.call(protocol.CallLock, locked.args, other, items, 0)
+		note(protocol.CallLock, protocol.RefusedWord, refused.ran && !hasOwner(refused.items, other), refused.reply)
 	}
 	if unlocked.ran {
-		seen[protocol.CallUnlock] = map[string]any{protocol.Released: unlocked.reply}
-		if left := t.callAt(2, protocol.CallUnlock, unlocked.args, one, again.items, 0); again.ran && left.ran && !t.free(left.items) {
-			seen[protocol.CallUnlock][protocol.Entered] = left.reply
-		}
-		if foreign := t.call(protocol.CallUnlock, unlocked.args, other, locked.items, 0); foreign.ran && sameItems(foreign.items, locked.items) {
-			seen[protocol.CallUnlock][protocol.RefusedWord] = foreign.reply
-		}
+		note(protocol.CallUnlock, protocol.Released, true, unlocked.reply)
+		left := t.callAt(2, protocol.CallUnlock, unlocked.args, one, again.items, 0)
+		note(protocol.CallUnlock, protocol.Entered, again.ran && left.ran && !t.free(left.items), left.reply)
+		foreign := t.call(protocol.CallUnlock, unlocked.args, other, locked.items, 0)
+		note(protocol.CallUnlock, protocol.RefusedWord, foreign.ran && sameItems(foreign.items, locked.items), foreign.reply)
 	}
 	if renewed.ran {
-		seen[protocol.CallRenew] = map[string]any{protocol.Renewed: renewed.reply}
-		if foreign := t.call(protocol.CallRenew, renewed.args, other, aged(locked.items), fitPassed); foreign.ran && sameItems(foreign.items, aged(locked.items)) {
-			seen[protocol.CallRenew][protocol.RefusedWord] = foreign.reply
-		}
+		note(protocol.CallRenew, protocol.Renewed, true, renewed.reply)
+		foreign := t.call(protocol.CallRenew, renewed.args, other, aged(locked.items), fitPassed)
+		note(protocol.CallRenew, protocol.RefusedWord, foreign.ran && sameItems(foreign.items, aged(locked.items)), foreign.reply)
 	}
-	found := map[string]protocol.Replies{}
+	found = map[string]protocol.Replies{}
 	for call, by := range seen {
-		list := t.otherwise(call, by)
-		if list == nil && call == protocol.CallLock && again.ran && t.scripts[call].Means(again.reply) != protocol.Entered {
-			list = t.otherwise(call, map[string]any{protocol.Entered: again.reply, protocol.RefusedWord: by[protocol.RefusedWord]})
-		}
-		if call == protocol.CallLock && again.ran && !reflect.DeepEqual(again.reply, locked.reply) { // it counts
-			delete(list, protocol.Entered)
-		}
-		if len(list) > 0 {
+		if list := t.otherwise(call, by); len(list) > 0 {
 			found[call] = list
 		}
 	}
-	return found
+	lock, by := t.scripts[protocol.CallLock], seen[protocol.CallLock]
+	if refused := by[protocol.RefusedWord]; refused != nil && reflect.DeepEqual(locked.reply, refused[0]) && lock.Means(locked.reply) != protocol.Entered {
+		mute = phrase.Say("The script lock returns %s to who takes the key, as to who is refused: nobody gets in, and the key stays for as long as it lives.", written(locked.reply))
+	}
+	return found, mute
 }
 
 // otherwise are the replies of a call where its file reads one as another outcome, and all
-// can be told apart.
-func (t *fitting) otherwise(call string, by map[string]any) protocol.Replies {
+// can be told apart. One that is another each time has no name.
+func (t *fitting) otherwise(call string, by map[string][]any) protocol.Replies {
 	script, right := t.scripts[call], true
-	list := protocol.Replies{}
-	for outcome, reply := range by {
-		means := script.Means(reply)
-		_, says := script.Allowed()
-		right = right && (means == outcome || !says && means == protocol.Released && outcome == protocol.Entered)
-		switch v := reply.(type) {
-		case nil:
-			list[outcome] = protocol.Answer{Kind: protocol.AnswerNil}
-		case int64:
-			list[outcome] = protocol.Answer{Kind: protocol.AnswerNumber, Number: v}
-			if call == protocol.CallLock && outcome == protocol.RefusedWord && v == fitLease.Milliseconds() {
-				list[outcome] = protocol.Answer{Kind: protocol.AnswerPTTL}
+	list, all := protocol.Replies{}, map[string][]protocol.Answer{}
+	for outcome, replies := range by {
+		for _, reply := range replies {
+			means := script.Means(reply)
+			_, says := script.Allowed()
+			right = right && wrongReply(&Mistake{}, script, reply) == nil && (means == outcome || !says && means == protocol.Released && outcome == protocol.Entered)
+			var a protocol.Answer
+			switch v := reply.(type) {
+			case nil:
+				a = protocol.Answer{Kind: protocol.AnswerNil}
+			case int64:
+				a = protocol.Answer{Kind: protocol.AnswerNumber, Number: v}
+				if call == protocol.CallLock && outcome == protocol.RefusedWord && v == fitLease.Milliseconds() {
+					a = protocol.Answer{Kind: protocol.AnswerPTTL}
+				}
+			case string:
+				a = protocol.Answer{Kind: protocol.AnswerText, Text: v}
+			default:
+				return nil
 			}
-		case string:
-			list[outcome] = protocol.Answer{Kind: protocol.AnswerText, Text: v}
-		default:
-			return nil
+			all[outcome] = append(all[outcome], a)
+		}
+		if a := all[outcome]; a[0].Kind == protocol.AnswerPTTL || !slices.ContainsFunc(a, func(b protocol.Answer) bool { return b != a[0] }) {
+			list[outcome] = a[0]
 		}
 	}
 	if right {
 		return nil
 	}
-	for a, x := range list {
-		for b, y := range list {
-			if a != b && x.Alike(y) {
+	for outcome, a := range list {
+		for other, replies := range all {
+			if other != outcome && slices.ContainsFunc(replies, a.Alike) {
 				return nil
 			}
 		}
@@ -510,6 +588,9 @@ func (f Fit) Lines() []string {
 		return nil
 	}
 	var lines []string
+	if f.Key != "" {
+		lines = append(lines, "key: "+strconv.Quote(f.Key))
+	}
 	if len(args) > 0 {
 		lines = append(lines, "args: {"+strings.Join(args, ", ")+"}")
 	}
@@ -526,6 +607,9 @@ func (f Fit) Lines() []string {
 // they do not.
 func (f Fit) Asks() phrase.Wording {
 	lines := f.Lines()
+	if !f.asked.IsZero() {
+		return f.asked
+	}
 	if lines == nil {
 		return phrase.Wording{}
 	}
