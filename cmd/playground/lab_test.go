@@ -350,7 +350,9 @@ func TestEachBrokenRuleIsSaved(t *testing.T) {
 			t.Fatal(err)
 		}
 		broken := lab.BrokenIn(h, events)
-		if !slices.ContainsFunc(broken, func(b lab.Broken) bool { return b.Rule == rule && slices.Equal(lab.FaultsOf(b.Order), []string{lab.LeaseEnds}) }) {
+		if !slices.ContainsFunc(broken, func(b lab.Broken) bool {
+			return b.Rule == rule && slices.Equal(lab.FaultsOf(b.Order), []string{lab.LeaseEnds})
+		}) {
 			t.Errorf("%s breaks %+v", name, broken)
 		}
 	}

@@ -152,7 +152,7 @@ type Evidence struct {
 	Unended   bool           // no order was played to the end: we know nothing about the key, who was inside, or faults
 	Unreached []Release      // in no order
 
-	Advice   `json:"advice"` // what helps, where the orders were played
+	Advice   `json:"advice"`    // what helps, where the orders were played
 	Settings map[Reason]Setting // that help there
 }
 

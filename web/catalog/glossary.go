@@ -42,7 +42,7 @@ func (s *Pages) Glossary(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	p.Verdicts = []page.Term{
-		{ID: string(verdict.Broken), Name: l.Say("a rule is broken"), Text: l.Say("In an order that was tried, a rule is broken. The smallest such order is shown, and can be played again.")},
+		{ID: string(verdict.Broken), Name: l.Say("a rule broke"), Text: l.Say("In an order that was tried, a rule is broken. The smallest such order is shown, and can be played again.")},
 		{ID: string(verdict.Unbroken), Name: l.Say("no rule is broken"), Text: l.Say("In no order that was tried is a rule broken, and nothing is missing that a judgement needs. It says nothing beyond the bounds beside it.")},
 		{ID: string(verdict.Unjudged), Name: l.Say("cannot be judged"), Text: l.Say("No rule was seen broken, but something is missing without which nobody can say that none can be. The reason stands beside it, with what helps: do that, and judge again.")},
 	}
