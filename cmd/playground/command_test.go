@@ -704,7 +704,7 @@ threads: [{name: A, work: 1ms}]
 `
 	url := storetest.URL(t)
 	const unreached, says = "No order reached line 1 of the script unlock.lua, which releases", "where the file says 200ms: it says 300."
-	for before, want := range map[string]bool{"": false, "if true then return 1 end ": true} {
+	for before, want := range map[string]bool{"": false, "if true then return 1 end;": true} {
 		got := playground(t, fmt.Sprintf(own, before), "run", "-redis", url, "-")
 		if text := strings.Join(strings.Fields(got.out+got.err), " "); strings.Contains(text, unreached) != want || !strings.Contains(text, says) || strings.Contains(text, "line 0") {
 			t.Errorf("%q: %s", before, text)

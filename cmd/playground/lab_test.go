@@ -341,7 +341,7 @@ func TestEachBrokenRuleIsSaved(t *testing.T) {
 		t.Fatalf("exit code %d: %s %s", code, out, stderr)
 	}
 	for rule, name := range map[string]string{check.MutualExclusion: saved, check.ForeignRelease: strings.TrimSuffix(saved, ".jsonl") + ".foreign-release.jsonl"} {
-		data, err := os.ReadFile(name) //nolint:gosec // a file of the test's
+		data, err := os.ReadFile(name)
 		if err != nil || !strings.Contains(out.String(), "saved: "+name+"\n") {
 			t.Fatalf("%s in %s: %v\n%s", rule, name, err, out)
 		}
