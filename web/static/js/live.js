@@ -28,9 +28,9 @@ export function live(run) {
   } else {
     view.go(tip(), "box");
   }
-  addEventListener("hashchange", () => {
-    if (rowInAddress() >= 0) {
-      view.go(rowInAddress());
+  document.querySelector("nav.of-log")?.addEventListener("click", (e) => {
+    if (e.target instanceof Element && e.target.closest("a")) {
+      setTimeout(() => view.go(rowInAddress())); // when the address has the row
     }
   });
   if (run.dataset.ended === "true") {
