@@ -28,8 +28,8 @@ export function live(run) {
   } else {
     view.go(tip(), "box");
   }
-  document.querySelector("nav.of-log")?.addEventListener("click", (e) => {
-    if (e.target instanceof Element && e.target.closest("a")) {
+  document.addEventListener("click", (e) => {
+    if (e.target instanceof Element && e.target.closest(`nav.of-log a[href^="#row-"]`)) {
       setTimeout(() => view.go(rowInAddress())); // when the address has the row
     }
   });
