@@ -49,7 +49,7 @@ func (s *Space) Evidence() *verdict.Evidence {
 		e = verdict.Of(s.search.sc, s.search.b.Kinds)
 	}
 	if e.Misused = s.search.book.fit.Asks(); s.search.book.fit.Lines() != nil {
-		e.Advice.Misused = phrase.Say("Write it, if that is how your program calls them.")
+		e.Advice.Misused.Says = phrase.Say("Write it, if that is how your program calls them.")
 	}
 	e.Add(&s.search.passed.shown)
 	e.Inside = s.inside
@@ -59,7 +59,7 @@ func (s *Space) Evidence() *verdict.Evidence {
 	if s.ending != Exhausted {
 		e.Cut = s.Why()
 		if s.givesWay {
-			e.Advice.Cut = phrase.Say("Bound the retries, retry: {times: N}; a jitter keeps threads from starting over at the same instants.")
+			e.Advice.Cut.Says = phrase.Say("Bound the retries, retry: {times: N}; a jitter keeps threads from starting over at the same instants.")
 		}
 	}
 	return e

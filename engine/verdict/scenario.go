@@ -17,16 +17,16 @@ import (
 // for.
 func Of(sc *scenario.Scenario, kinds []string) *Evidence {
 	e := &Evidence{Shared: sc.Lock.Kind.Shared(), Advice: Advice{
-		NoKey:    phrase.Say("Choose a lock that has a key in Redis."),
-		Nobody:   phrase.Say("Give the threads more retries, or remove a fault that keeps them out."),
-		One:      phrase.Say("Give it more retries, start it later, or play every order."),
-		Unstruck: phrase.Say("Let it strike earlier or elsewhere, or remove it."),
-		Cut:      phrase.Say("Allow more states, or fewer delays and faults."),
+		NoKey:    Help{Says: phrase.Say("Choose a lock that has a key in Redis.")},
+		Nobody:   Help{Says: phrase.Say("Give the threads more retries, or remove a fault that keeps them out.")},
+		One:      Help{Says: phrase.Say("Give it more retries, start it later, or play every order.")},
+		Unstruck: Help{Says: phrase.Say("Let it strike earlier or elsewhere, or remove it.")},
+		Cut:      Help{Says: phrase.Say("Allow more states, or fewer delays and faults.")},
 
-		Unreached: phrase.Say("Add what leads there: a level more (depth), a fault, or what the script answers (replies)."),
+		Unreached: Help{Says: phrase.Say("Add what leads there: a level more (depth), a fault, or what the script answers (replies).")},
 	}, Unreached: releases(sc.Lock)}
 	if len(sc.Threads) == 1 {
-		e.Advice.One = phrase.Say("Add a second thread.")
+		e.Advice.One.Says = phrase.Say("Add a second thread.")
 	}
 	asked := func(fault, thread string, at time.Duration) {
 		i := slices.IndexFunc(e.Unstruck, func(o Unstruck) bool { return o.Fault == fault && o.Thread == thread })

@@ -15,24 +15,23 @@ func OfTrace(h trace.Header, sc *scenario.Scenario) *Evidence {
 		return Of(sc, nil)
 	}
 	e := &Evidence{Shared: sc.Lock.Kind.Shared(), Each: sc.Locks != nil, Advice: Advice{
-		NoKey:  phrase.Say("Name the lock's key."),
-		Nobody: phrase.Say("Take a longer log, or one with marks (ECHO relock:enter, ECHO relock:leave)."),
-		One:    phrase.Say("Take a longer log, in which two threads hold the lock."),
-		Failed: phrase.Say("Let the lab play the client."),
-	}, Settings: map[Reason]Setting{NoKey: TheLock}}
-	e.Kind, e.Kinds = kindIn(h)
+		NoKey:  Help{phrase.Say("Name the lock's key."), TheLock},
+		Nobody: Help{Says: phrase.Say("Take a longer log, or one with marks (ECHO relock:enter, ECHO relock:leave).")},
+		One:    Help{Says: phrase.Say("Take a longer log, in which two threads hold the lock.")},
+		Failed: Help{Says: phrase.Say("Let the lab play the client.")},
+	}}
+	e.Kind, e.Kinds.Says = kindIn(h)
 	if h.Log == nil {
 		return e
 	}
 	for _, n := range h.Log.Notes {
 		switch {
 		case n.What == trace.NoteEven && e.Kind.IsZero():
-			e.Kind, e.Kinds = n.Says(), phrase.Say("Add the logs of the others, or say that these %d are all.", n.Count)
-			e.Settings[KindUnknown] = AllNodes
+			e.Kind, e.Kinds = n.Says(), Help{phrase.Say("Add the logs of the others, or say that these %d are all.", n.Count), AllNodes}
 		case n.What == trace.NoteAbsent:
-			e.Kind, e.Kinds = n.Says(), phrase.Say("Add the log of each server.")
+			e.Kind, e.Kinds = n.Says(), Help{Says: phrase.Say("Add the log of each server.")}
 		case n.What == trace.NoteSameValue:
-			e.Kind, e.Kinds = n.Says(), Marks("ECHO relock:enter", "ECHO relock:leave")
+			e.Kind, e.Kinds = n.Says(), Help{Says: Marks("ECHO relock:enter", "ECHO relock:leave")}
 		}
 		if n.Unplayed() {
 			e.Unplayed = append(e.Unplayed, n.Says())

@@ -137,7 +137,7 @@ type Evidence struct {
 	Inside    int            // most threads that were inside in one order, each at a time when no other was, unless they may be inside at once
 	Named     map[string]int // of each lock that marks name: most threads that were inside it in one order
 	Kind      phrase.Wording // why the kind of lock is not known, a sentence; "" if it is known
-	Kinds     phrase.Wording // what helps where it is not
+	Kinds     Help           // what helps where it is not
 	Alone     phrase.Wording // what we know about the one thread, or all, that did not get in: a sentence, or ""
 	Failures  []Failure
 	Unplayed  []phrase.Wording // lines of a log that were not played: how many and why, a sentence each
@@ -152,12 +152,17 @@ type Evidence struct {
 	Unended   bool           // no order was played to the end: we know nothing about the key, who was inside, or faults
 	Unreached []Release      // in no order
 
-	Advice   `json:"advice"`    // what helps, where the orders were played
-	Settings map[Reason]Setting // that help there
+	Advice `json:"advice"` // what helps, where the orders were played
 }
 
-// Advice says what helps, a sentence for each reason; "" where nothing is known to.
-type Advice struct{ Misused, NoKey, Nobody, One, Failed, Unreached, Unstruck, Diverged, Cut phrase.Wording }
+// Help is what a person can do about something that is missing.
+type Help struct {
+	Says phrase.Wording // a sentence; zero if nothing is known to help
+	Set  Setting        // what to set for that; "" if something else is to be done
+}
+
+// Advice says what helps, for each reason.
+type Advice struct{ Misused, NoKey, Nobody, One, Failed, Unreached, Unstruck, Diverged, Cut Help }
 
 // Judge concludes.
 func (e *Evidence) Judge() Judgement {
@@ -179,11 +184,11 @@ var endless = []string{check.ShutOut, check.Deadlock, check.SelfDeadlock}
 func (e *Evidence) lacks() []Lack {
 	nobody, one := e.Advice.Nobody, e.Advice.One
 	if slices.ContainsFunc(e.Broken, func(rule string) bool { return slices.Contains(endless, rule) }) {
-		nobody, one = phrase.Wording{}, phrase.Wording{}
+		nobody, one = Help{}, Help{}
 	}
 	var list []Lack
-	lack := func(r Reason, says, helps phrase.Wording) {
-		list = append(list, Lack{Reason: r, Says: says, Helps: helps, Set: e.Settings[r]})
+	lack := func(r Reason, says phrase.Wording, helps Help) {
+		list = append(list, Lack{Reason: r, Says: says, Helps: helps.Says, Set: helps.Set})
 	}
 	if !e.Misused.IsZero() {
 		lack(Arguments, e.Misused, e.Advice.Misused)
@@ -198,7 +203,7 @@ func (e *Evidence) lacks() []Lack {
 		lack(CommandsFailed, says, e.Advice.Failed)
 	}
 	for _, says := range e.Unlike {
-		lack(CommandsFailed, says, phrase.Wording{})
+		lack(CommandsFailed, says, Help{})
 	}
 	switch {
 	case e.Unended:
@@ -218,7 +223,7 @@ func (e *Evidence) lacks() []Lack {
 		}
 	}
 	if e.Untried && !e.Unended && e.Key && e.Kind.IsZero() {
-		lack(KindUnknown, phrase.Say("Such a key does not say whether what is left at an order's end shuts anybody out, and that was not tried."), phrase.Say("Look at what is left in Redis when all have gone."))
+		lack(KindUnknown, phrase.Say("Such a key does not say whether what is left at an order's end shuts anybody out, and that was not tried."), Help{Says: phrase.Say("Look at what is left in Redis when all have gone.")})
 	}
 	for _, r := range e.Unreached {
 		if e.Unended || e.Inside == 0 { // which says why
@@ -230,7 +235,8 @@ func (e *Evidence) lacks() []Lack {
 		if e.Unended {
 			break
 		}
-		list = append(list, Lack{Reason: FaultNeverStruck, Says: u.says().And(u.Why), Helps: e.Advice.Unstruck, Set: e.Settings[FaultNeverStruck], Fault: u.Fault})
+		lack(FaultNeverStruck, u.says().And(u.Why), e.Advice.Unstruck)
+		list[len(list)-1].Fault = u.Fault
 	}
 	if 10*e.Diverged > e.Replays {
 		lack(Diverged, phrase.Say("Of %[1]d replays %[2]d went another way.", e.Replays, e.Diverged).And(e.First), e.Advice.Diverged)

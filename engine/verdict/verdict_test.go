@@ -62,7 +62,7 @@ func TestEachThingThatIsMissingKeepsAVerdictFromBeingUnbroken(t *testing.T) {
 // Where a thread would never get in, nobody is told to let it try more often.
 func TestWhoNeverGetsInNeedsNoMoreRetries(t *testing.T) {
 	for rule, helps := range map[string]bool{check.ShutOut: false, check.Deadlock: false, check.SelfDeadlock: false, check.MutualExclusion: true} {
-		e := verdict.Evidence{Key: true, Inside: 1, Broken: []string{rule}, Advice: verdict.Advice{One: phrase.Plain("Give it more retries.")}}
+		e := verdict.Evidence{Key: true, Inside: 1, Broken: []string{rule}, Advice: verdict.Advice{One: verdict.Help{Says: phrase.Plain("Give it more retries.")}}}
 		if j := e.Judge(); len(j.Unjudged) != 1 || j.Unjudged[0].Helps.IsZero() == helps {
 			t.Errorf("%s: %+v", rule, j)
 		}

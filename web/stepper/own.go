@@ -46,7 +46,7 @@ func (r *Reader) toldMistake(x *Exploration, m *ownlock.Mistake) error {
 // newJudged is what a search has found of the lock of a scenario.
 func newJudged(sc *scenario.Scenario, s *explore.Space) *judgedJSON {
 	if !s.Evidence().Misused.IsZero() { // nothing was played
-		return &judgedJSON{Failed: true, Misused: !s.Evidence().Advice.Misused.IsZero()}
+		return &judgedJSON{Failed: true, Misused: !s.Evidence().Advice.Misused.Says.IsZero()}
 	}
 	j := &judgedJSON{
 		Broken: page.Grouped(s.Broken()), All: page.Grouped(s.Schedules()),

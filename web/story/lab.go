@@ -24,7 +24,7 @@ func (m *maker) lab() []Story {
 			Ending: lab.Exhausted, Orders: 65, Broken: 9, Rules: []lab.Broken{{Rule: "shut-out", By: trace.ByEffects, Orders: 9, Order: order}}, Evidence: broken,
 		}))},
 		{Name: "LabFound: none does", Component: templates.LabFound(found(lab.Tried{Ending: lab.Exhausted, Orders: 638, Evidence: verdict.Evidence{Key: true, Inside: 2}}))},
-		{Name: "LabFound: it cannot be judged", Component: templates.LabFound(found(lab.Tried{Ending: lab.Exhausted, Orders: 10, Evidence: verdict.Evidence{Advice: verdict.Advice{NoKey: phrase.Say("Name the lock's key.")}}}))},
+		{Name: "LabFound: it cannot be judged", Component: templates.LabFound(found(lab.Tried{Ending: lab.Exhausted, Orders: 10, Evidence: verdict.Evidence{Advice: verdict.Advice{NoKey: verdict.Help{Says: phrase.Say("Name the lock's key.")}}}}))},
 		{Name: "LabFound: there are more", Component: templates.LabFound(found(lab.Tried{
 			Ending: lab.Bound, Orders: 2000, Broken: 0, Drawn: &lab.Drawn{Orders: 200, Broken: 3, Low: .005, High: .043}, Evidence: broken,
 		}))},

@@ -23,7 +23,7 @@ const threads = 8
 
 func (m *maker) marks() []Story {
 	l := m.l
-	one := (&verdict.Evidence{Key: true, Inside: 1, Advice: verdict.Advice{One: phrase.Say("Add a second thread.")}}).Judge()
+	one := (&verdict.Evidence{Key: true, Inside: 1, Advice: verdict.Advice{One: verdict.Help{Says: phrase.Say("Add a second thread.")}}}).Judge()
 	more := one
 	more.Verdict = verdict.Broken
 	list := []Story{

@@ -108,19 +108,18 @@ func shown(answer string) string {
 func (o Options) evidence() verdict.Evidence {
 	enter, leave := infer.MarkLines(o.Command)
 	e := verdict.Evidence{Shared: o.Kind.Shared(), Advice: verdict.Advice{
-		NoKey:    phrase.Say("Name the lock's key."),
-		Nobody:   phrase.Say("Let the worker say when it is inside (%[1]s, %[2]s), give it more retries, or look at its last answers.", enter, leave),
-		One:      phrase.Say("Give the worker more retries, or let it say when it is inside (%[1]s, %[2]s).", enter, leave),
-		Unstruck: phrase.Say("Ask for another fault."),
-		Diverged: phrase.Say("Let the worker read no clock, and draw nothing at random, while it is searched."),
-		Cut:      phrase.Say("Try more."),
-	}, Settings: map[verdict.Reason]verdict.Setting{verdict.NoKey: verdict.TheLock, verdict.FaultNeverStruck: verdict.Faults, verdict.Cut: verdict.MaxOrders}}
+		NoKey:    verdict.Help{Says: phrase.Say("Name the lock's key."), Set: verdict.TheLock},
+		Nobody:   verdict.Help{Says: phrase.Say("Let the worker say when it is inside (%[1]s, %[2]s), give it more retries, or look at its last answers.", enter, leave)},
+		One:      verdict.Help{Says: phrase.Say("Give the worker more retries, or let it say when it is inside (%[1]s, %[2]s).", enter, leave)},
+		Unstruck: verdict.Help{Says: phrase.Say("Ask for another fault."), Set: verdict.Faults},
+		Diverged: verdict.Help{Says: phrase.Say("Let the worker read no clock, and draw nothing at random, while it is searched.")},
+		Cut:      verdict.Help{Says: phrase.Say("Try more."), Set: verdict.MaxOrders},
+	}}
 	if o.External == nil {
-		e.Advice.Failed = phrase.Say("Put a real Redis behind the gate.")
-		e.Settings[verdict.CommandsFailed] = verdict.RealRedis
+		e.Advice.Failed = verdict.Help{Says: phrase.Say("Put a real Redis behind the gate."), Set: verdict.RealRedis}
 	}
 	if o.Threads == 1 {
-		e.Advice.One = phrase.Say("Add a second thread.")
+		e.Advice.One.Says = phrase.Say("Add a second thread.")
 	}
 	if o.MaxFaults > 0 {
 		for _, name := range o.Faults {
@@ -139,7 +138,7 @@ func (s *search) shows(o *Order, j infer.Fold) {
 	s.leased = s.leased || o.leased()
 	s.everInside.Join(&w)
 	if says, _ := j.Kind(); !says.IsZero() && s.evidence.Kind.IsZero() {
-		s.evidence.Kind, s.evidence.Kinds = says, verdict.Marks(infer.MarkLines(s.o.Command))
+		s.evidence.Kind, s.evidence.Kinds.Says = says, verdict.Marks(infer.MarkLines(s.o.Command))
 	}
 	s.evidence.Untried = s.evidence.Untried || j.Untried()
 	for _, r := range o.records {
@@ -225,8 +224,7 @@ func (s *search) conclude() {
 	case Stopped:
 		e.Cut = phrase.Say("the search was stopped")
 	case Worker:
-		e.Cut, e.Advice.Cut = phrase.Say("a worker failed"), phrase.Say("Make it run first: its error says what went wrong.")
-		delete(e.Settings, verdict.Cut)
+		e.Cut, e.Advice.Cut = phrase.Say("a worker failed"), verdict.Help{Says: phrase.Say("Make it run first: its error says what went wrong.")}
 	}
 	for i, u := range e.Unstruck {
 		e.Unstruck[i].Why = s.whyUnstruck(u.Fault)

@@ -287,7 +287,6 @@ var settings = map[verdict.Setting]string{
 	verdict.Faults:    "Options.Faults",
 	verdict.MaxOrders: "Options.MaxOrders",
 	verdict.RealRedis: "playground lab -redis URL",
-	verdict.AllNodes:  "playground import -nodes N",
 }
 
 // helps says what a person can do about what is missing, with the names of this package.
