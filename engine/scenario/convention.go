@@ -104,10 +104,15 @@ func (p *parser) wholeSeconds(f strict.Map, l *Lock) {
 	p.Wrong(f["args"], strict.Say("%[1]s with a lease of %[2]s", protocol.ArgLeaseS, phrase.Duration(l.Lease)), strict.Say("a lease in whole seconds: EXPIRE takes no other"))
 }
 
+// firstKey is what the first of the keys may be.
+func firstKey() phrase.Wording {
+	return strict.Say("%s in quotes, or a part of the lock's key from which the scripts make it: the first", protocol.KeyPlace)
+}
+
 // madeKey refuses a first key of which the lock's cannot be made.
 func (p *parser) madeKey(f strict.Map, l *Lock) {
 	if keys := l.Convention.Keys; len(keys) > 0 && keys[0] != protocol.KeyPlace && (keys[0] == l.Key || !strings.Contains(l.Key, keys[0])) {
-		p.Wrong(f["keys"], strict.Quoted(keys[0]), strict.Say("%s in quotes, or a part of the lock's key from which the scripts make it: the first", protocol.KeyPlace))
+		p.Wrong(f["keys"], strict.Quoted(keys[0]), firstKey())
 	}
 }
 
@@ -136,7 +141,7 @@ func (p *parser) keys(f strict.Map, l *Lock) {
 	for i, one := range list {
 		allowed := strict.Say("text of at most %[1]s characters with %[2]s, %[3]s or %[4]s in it, without spaces and other braces, in quotes; each once", MaxKey, protocol.KeyPlace, protocol.OwnerPlace, protocol.RequestPlace)
 		if i == 0 {
-			allowed = strict.Say("%s in quotes, or a part of the lock's key from which the scripts make it: the first", protocol.KeyPlace)
+			allowed = firstKey()
 		}
 		text, is := p.Scalar(one, allowed)
 		if !is {
@@ -153,7 +158,7 @@ func (p *parser) keys(f strict.Map, l *Lock) {
 		keys = append(keys, text)
 	}
 	if len(p.Mistakes) == before && len(list) == 0 {
-		p.Wrong(v, strict.Say("an empty list"), strict.Say("%s in quotes, or a part of the lock's key from which the scripts make it: the first", protocol.KeyPlace))
+		p.Wrong(v, strict.Say("an empty list"), firstKey())
 	}
 	l.Convention.Keys = keys
 }

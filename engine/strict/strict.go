@@ -205,12 +205,17 @@ func (r *Reader) Scalar(v Value, allowed phrase.Wording) (string, bool) {
 
 // Text reads a text accepted by ok.
 func (r *Reader) Text(v Value, into *string, allowed phrase.Wording, ok func(string) bool) bool {
+	return r.text(v, into, allowed, nil, ok)
+}
+
+// text reads a text accepted by ok; a mistake names the one of the words that is meant.
+func (r *Reader) text(v Value, into *string, allowed phrase.Wording, words []string, ok func(string) bool) bool {
 	s, is := r.Scalar(v, allowed)
 	if !is {
 		return false
 	}
 	if !ok(s) {
-		r.Wrong(v, Quoted(s), allowed)
+		r.Wrong(v, Meant(Quoted(s), s, words), allowed)
 		return false
 	}
 	*into = s
@@ -219,15 +224,7 @@ func (r *Reader) Text(v Value, into *string, allowed phrase.Wording, ok func(str
 
 // OneOf reads one of a few words.
 func (r *Reader) OneOf(v Value, into *string, words ...string) bool {
-	s, is := r.Scalar(v, Among(words...))
-	if is && !slices.Contains(words, s) {
-		r.Wrong(v, Meant(Quoted(s), s, words), Among(words...))
-		return false
-	}
-	if is {
-		*into = s
-	}
-	return is
+	return r.text(v, into, Among(words...), words, func(s string) bool { return slices.Contains(words, s) })
 }
 
 // Whole describes the whole numbers allowed.
