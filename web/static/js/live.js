@@ -29,9 +29,8 @@ export function live(run) {
     view.go(tip(), "box");
   }
   document.addEventListener("click", (e) => {
-    if (e.target instanceof Element && e.target.closest(`nav.of-log a[href^="#row-"]`)) {
-      setTimeout(() => view.go(rowInAddress())); // when the address has the row
-    }
+    const to = e.target instanceof Element ? e.target.closest("nav.of-log a") : null;
+    if (to instanceof HTMLAnchorElement && rowInAddress(to.href) >= 0) view.go(rowInAddress(to.href));
   });
   if (run.dataset.ended === "true") {
     return;
