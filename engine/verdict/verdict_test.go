@@ -7,6 +7,7 @@ import (
 
 	"relock/engine/check"
 	"relock/engine/phrase"
+	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/verdict"
 )
@@ -65,6 +66,31 @@ func TestWhoNeverGetsInNeedsNoMoreRetries(t *testing.T) {
 		e := verdict.Evidence{Key: true, Inside: 1, Broken: []string{rule}, Advice: verdict.Advice{One: verdict.Help{Says: phrase.Plain("Give it more retries.")}}}
 		if j := e.Judge(); len(j.Unjudged) != 1 || j.Unjudged[0].Helps.IsZero() == helps {
 			t.Errorf("%s: %+v", rule, j)
+		}
+	}
+}
+
+// What to set is said beside the sentence that asks for it, and beside no other one.
+func TestASettingIsNamedWithItsAdvice(t *testing.T) {
+	even, absent := trace.LogNote{What: trace.NoteEven, Count: 4}, trace.LogNote{What: trace.NoteAbsent, Count: 1}
+	for name, c := range map[string]struct {
+		notes   []trace.LogNote
+		untried bool
+		want    []verdict.Setting
+	}{
+		"there may be others":        {[]trace.LogNote{even}, false, []verdict.Setting{verdict.AllNodes}},
+		"some have no log":           {[]trace.LogNote{even, absent}, false, []verdict.Setting{""}},
+		"no key":                     {nil, false, []verdict.Setting{verdict.TheLock}},
+		"what is left was not tried": {[]trace.LogNote{}, true, []verdict.Setting{""}},
+	} {
+		e := verdict.OfTrace(trace.Header{Store: trace.StoreLog, Log: &trace.FromLog{Notes: c.notes}}, &scenario.Scenario{})
+		e.Key, e.Inside, e.Untried = c.notes != nil, 2, c.untried
+		var got []verdict.Setting
+		for _, lack := range e.Judge().Unjudged {
+			got = append(got, lack.Set)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }
