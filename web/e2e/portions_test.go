@@ -245,6 +245,7 @@ func TestALongLogLeadsToItsBrokenRows(t *testing.T) {
 	_ = res.Body.Close()
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(res.Request.URL.String()))
 	until(ctx, t, place+` !== ""`)
+	do(ctx, t, click(`details:has(a[href="#row-152"]) > summary`))
 	for _, step := range []int{152, 603, 152} {
 		do(ctx, t, click(fmt.Sprintf(`a[href="#row-%d"]`, step)))
 		showsRow(ctx, t, step)
