@@ -32,3 +32,19 @@ func TestAScriptIsShownToTheLetter(t *testing.T) {
 		}
 	}
 }
+
+// Of a lock's scripts one is there at a time: before the page's own script says which, the first.
+func TestOneScriptIsThereAtATime(t *testing.T) {
+	t.Parallel()
+	html, err := templates.Text(words.English, templates.Lua([]film.Script{{Name: "lock"}, {Name: "renew"}, {Name: "unlock"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, away := range map[string]bool{"lock": false, "renew": true, "unlock": true} {
+		_, section, _ := strings.Cut(html, `data-script="`+name+`"`)
+		tag, _, _ := strings.Cut(section, ">")
+		if is := strings.Contains(tag, `hidden="until-found"`); is != away {
+			t.Errorf("%s is hidden: %t, want %t", name, is, away)
+		}
+	}
+}
