@@ -4,6 +4,7 @@ package rounds
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net"
 	"os"
 	"regexp"
@@ -20,20 +21,57 @@ import (
 // commands of the last round, each with the lines of package main that sent it.
 const Lines = "RELOCK_LINES"
 
+// Dies is the environment variable that names a thread: it dies in each round right after a
+// deed. What it would have sent then, it never sends; a lease ends by itself.
+const Dies = "RELOCK_DIES"
+
+// Book is the key in which somebody without a lock, a bank or a carrier, writes down deeds.
+const Book = "book"
+
+// errDead is what a thread that has died gets for an answer.
+var errDead = errors.New("rounds: this thread has died")
+
+// sent are the commands of this process.
+var sent = &lines{}
+
 // Do calls round in each round of the lab, with a client of this thread and the thread's
 // name, until the lab has gone. The client retries nothing by itself.
 func Do(round func(ctx context.Context, rdb *redis.Client, thread string)) {
 	ctx, thread := context.Background(), os.Getenv("RELOCK_THREAD")
 	rdb := redis.NewClient(&redis.Options{Addr: net.JoinHostPort(os.Getenv("REDIS_HOST"), os.Getenv("REDIS_PORT")), MaxRetries: -1, ContextTimeoutEnabled: true})
-	sent := &lines{}
+	sent.dies = thread == os.Getenv(Dies)
 	if file := os.Getenv(Lines); file != "" {
 		sent.file = file + "." + thread
-		rdb.AddHook(sent)
 	}
-	for rdb.Echo(ctx, "relock:round").Err() == nil {
+	rdb.AddHook(sent)
+	for rdb.Echo(ctx, markRound).Err() == nil {
 		sent.begin()
 		round(ctx, rdb, thread)
 	}
+}
+
+const markRound = "relock:round"
+
+// Done says that a deed is done: a thread that dies, dies here.
+func Done() { sent.end() }
+
+// Deed does what must be done once, at a bank or a carrier that does it again if asked again.
+func Deed(rdb *redis.Client) error {
+	defer Done()
+	return rdb.RPush(context.Background(), Book, "done").Err() // whatever has become of the caller's
+}
+
+// refuses writes into a book in which nothing stands yet, in one step.
+var refuses = redis.NewScript(`
+if redis.call('EXISTS', KEYS[1]) == 1 then
+  return 0
+end
+return redis.call('RPUSH', KEYS[1], 'done')`)
+
+// DeedOnce does it at one that knows it by its key, and refuses it a second time.
+func DeedOnce(rdb *redis.Client) error {
+	defer Done()
+	return refuses.Run(context.Background(), rdb, []string{Book}).Err()
 }
 
 // Inside marks what is done while the lock is held.
@@ -53,15 +91,30 @@ type line struct {
 // lines keeps the commands of a round.
 type lines struct {
 	file string // "" for nowhere
+	dies bool   // after a deed, see Dies
 
 	mu   sync.Mutex
 	list []line
+	dead bool
 }
 
 func (l *lines) begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.list = nil
+	l.list, l.dead = nil, false
+}
+
+// end ends a thread that dies.
+func (l *lines) end() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dead = l.dies
+}
+
+func (l *lines) isDead() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.dead
 }
 
 // DialHook changes nothing.
@@ -77,8 +130,12 @@ func (l *lines) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		args := cmd.Args()
 		verb := strings.ToUpper(cmd.Name())
+		ofRound := len(args) > 1 && args[1] == markRound
+		if l.isDead() && !ofRound {
+			return errDead
+		}
 		// It is not sent, or of no line: a connection that replaces another begins with HELLO.
-		if ctx.Err() != nil || verb == "HELLO" || len(args) > 1 && args[1] == "relock:round" {
+		if l.file == "" || ctx.Err() != nil || verb == "HELLO" || ofRound {
 			return next(ctx, cmd)
 		}
 		l.note(line{verb, sentFrom()})
