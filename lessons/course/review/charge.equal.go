@@ -21,9 +21,7 @@ func (s *Server) Charge(ctx context.Context, bill string) error {
 		return err
 	}
 	// mended: leaves
-	// end
 	done := make(chan error, 1)
-	// mended: leaves
 	go func() {
 		defer func() { _ = lock.Release(context.WithoutCancel(ctx)) }() // after the work
 		done <- s.bank.Charge(bill)

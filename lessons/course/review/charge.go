@@ -22,9 +22,7 @@ func (s *Server) Charge(ctx context.Context, bill string) error {
 	}
 	// at fault: leaves
 	defer func() { _ = lock.Release(context.WithoutCancel(ctx)) }()
-	// end
 	done := make(chan error, 1)
-	// at fault: leaves
 	go func() { done <- s.bank.Charge(bill) }()
 	// end
 	select {

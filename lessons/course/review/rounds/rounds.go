@@ -4,7 +4,6 @@ package rounds
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net"
 	"os"
 	"regexp"
@@ -21,39 +20,34 @@ import (
 // commands of the last round, each with the lines of package main that sent it.
 const Lines = "RELOCK_LINES"
 
-// Dies is the environment variable that names a thread: it dies in each round right after a
-// deed. What it would have sent then, it never sends; a lease ends by itself.
+// Dies is the environment variable that names a thread: its process ends right after a deed.
 const Dies = "RELOCK_DIES"
 
 // Book is the key in which somebody without a lock, a bank or a carrier, writes down deeds.
 const Book = "book"
-
-// errDead is what a thread that has died gets for an answer.
-var errDead = errors.New("rounds: this thread has died")
-
-// sent are the commands of this process.
-var sent = &lines{}
 
 // Do calls round in each round of the lab, with a client of this thread and the thread's
 // name, until the lab has gone. The client retries nothing by itself.
 func Do(round func(ctx context.Context, rdb *redis.Client, thread string)) {
 	ctx, thread := context.Background(), os.Getenv("RELOCK_THREAD")
 	rdb := redis.NewClient(&redis.Options{Addr: net.JoinHostPort(os.Getenv("REDIS_HOST"), os.Getenv("REDIS_PORT")), MaxRetries: -1, ContextTimeoutEnabled: true})
-	sent.dies = thread == os.Getenv(Dies)
+	sent := &lines{}
 	if file := os.Getenv(Lines); file != "" {
 		sent.file = file + "." + thread
+		rdb.AddHook(sent)
 	}
-	rdb.AddHook(sent)
-	for rdb.Echo(ctx, markRound).Err() == nil {
+	for rdb.Echo(ctx, "relock:round").Err() == nil {
 		sent.begin()
 		round(ctx, rdb, thread)
 	}
 }
 
-const markRound = "relock:round"
-
 // Done says that a deed is done: a thread that dies, dies here.
-func Done() { sent.end() }
+func Done() {
+	if os.Getenv(Dies) == os.Getenv("RELOCK_THREAD") {
+		os.Exit(0) // the lab starts it again for its next round
+	}
+}
 
 // Deed does what must be done once, at a bank or a carrier that does it again if asked again.
 func Deed(rdb *redis.Client) error {
@@ -91,30 +85,15 @@ type line struct {
 // lines keeps the commands of a round.
 type lines struct {
 	file string // "" for nowhere
-	dies bool   // after a deed, see Dies
 
 	mu   sync.Mutex
 	list []line
-	dead bool
 }
 
 func (l *lines) begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.list, l.dead = nil, false
-}
-
-// end ends a thread that dies.
-func (l *lines) end() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.dead = l.dies
-}
-
-func (l *lines) isDead() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.dead
+	l.list = nil
 }
 
 // DialHook changes nothing.
@@ -130,12 +109,8 @@ func (l *lines) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		args := cmd.Args()
 		verb := strings.ToUpper(cmd.Name())
-		ofRound := len(args) > 1 && args[1] == markRound
-		if l.isDead() && !ofRound {
-			return errDead
-		}
 		// It is not sent, or of no line: a connection that replaces another begins with HELLO.
-		if l.file == "" || ctx.Err() != nil || verb == "HELLO" || ofRound {
+		if ctx.Err() != nil || verb == "HELLO" || len(args) > 1 && args[1] == "relock:round" {
 			return next(ctx, cmd)
 		}
 		l.note(line{verb, sentFrom()})

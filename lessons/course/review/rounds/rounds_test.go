@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -14,6 +15,40 @@ import (
 
 	"relock/lessons/course/review/rounds"
 )
+
+// Who dies, dies right after its deed, and another does not.
+func TestWhoDiesSendsNothingMore(t *testing.T) {
+	lab, err := miniredis.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(lab.Close)
+	host, port, err := net.SplitHostPort(lab.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if os.Getenv(rounds.Dies) != "" { // it is the process that dies
+		rounds.Do(func(ctx context.Context, rdb *redis.Client, thread string) {
+			if err := rounds.DeedOnce(rdb); err != nil {
+				t.Error(err)
+			}
+			if err := rdb.Set(ctx, "after", thread, 0).Err(); err != nil {
+				t.Error(err)
+			}
+			os.Exit(7)
+		})
+	}
+	for dies, want := range map[string]int{"A": 0, "B": 7} {
+		lab.FlushAll()
+		worker := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestWhoDiesSendsNothingMore$")
+		worker.Env = append(os.Environ(), "REDIS_HOST="+host, "REDIS_PORT="+port, "RELOCK_THREAD=A", rounds.Dies+"="+dies)
+		_ = worker.Run() // its exit code tells
+		deeds, err := lab.List(rounds.Book)
+		if got := worker.ProcessState.ExitCode(); got != want || lab.Exists("after") != (want == 7) || len(deeds) != 1 {
+			t.Errorf("A, where %s dies: exit code %d, deeds %v %v", dies, got, deeds, err)
+		}
+	}
+}
 
 // Rounds go on until the lab has gone; what the last one sent is kept, each script once,
 // and nothing that a context that has ended kept back.
