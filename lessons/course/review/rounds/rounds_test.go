@@ -3,10 +3,10 @@ package rounds_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -16,7 +16,7 @@ import (
 	"relock/lessons/course/review/rounds"
 )
 
-// Who dies, dies right after its deed, and another does not.
+// Who dies after a deed sends nothing more in that round, and lives again in the next.
 func TestWhoDiesSendsNothingMore(t *testing.T) {
 	lab, err := miniredis.Run()
 	if err != nil {
@@ -27,26 +27,27 @@ func TestWhoDiesSendsNothingMore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if os.Getenv(rounds.Dies) != "" { // it is the process that dies
-		rounds.Do(func(ctx context.Context, rdb *redis.Client, thread string) {
-			if err := rounds.DeedOnce(rdb); err != nil {
-				t.Error(err)
-			}
-			if err := rdb.Set(ctx, "after", thread, 0).Err(); err != nil {
-				t.Error(err)
-			}
-			os.Exit(7)
-		})
+	for name, value := range map[string]string{"REDIS_HOST": host, "REDIS_PORT": port, "RELOCK_THREAD": "A", rounds.Dies: "A"} {
+		t.Setenv(name, value)
 	}
-	for dies, want := range map[string]int{"A": 0, "B": 7} {
-		lab.FlushAll()
-		worker := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestWhoDiesSendsNothingMore$")
-		worker.Env = append(os.Environ(), "REDIS_HOST="+host, "REDIS_PORT="+port, "RELOCK_THREAD=A", rounds.Dies+"="+dies)
-		_ = worker.Run() // its exit code tells
-		deeds, err := lab.List(rounds.Book)
-		if got := worker.ProcessState.ExitCode(); got != want || lab.Exists("after") != (want == 7) || len(deeds) != 1 {
-			t.Errorf("A, where %s dies: exit code %d, deeds %v %v", dies, got, deeds, err)
+	round, answered := 0, make(chan error, 2)
+	rounds.Do(func(ctx context.Context, rdb *redis.Client, _ string) {
+		if round++; round == 3 {
+			lab.Close()
+			return
 		}
+		if err := errors.Join(rdb.Incr(ctx, "before").Err(), rounds.DeedOnce(rdb)); err != nil {
+			t.Error(err)
+		}
+		answered <- rdb.Incr(ctx, "after").Err()
+	})
+	for range 2 {
+		if <-answered == nil {
+			t.Error("it has died, and was answered")
+		}
+	}
+	if round != 3 {
+		t.Errorf("%d rounds", round)
 	}
 }
 
