@@ -2,7 +2,7 @@ from rounds import rounds
 
 # shown
 def restock(r, owner, article, arrived):
-    """Counts one more delivery."""
+    """Counts what has arrived."""
     key = f"lock:{article}"
     if not r.set(key, owner, nx=True, px=30_000):
         return False

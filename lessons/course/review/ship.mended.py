@@ -32,7 +32,7 @@ return 0"""
 
 
 def book_carrier(r, order):
-    rounds.inside(r, lambda: rounds.deed(r, once=True))
+    rounds.inside(r)
 
 
 rounds.do(lambda r, thread: ship(r, thread, "order:7"))
