@@ -200,7 +200,7 @@ func (f *labFlags) declare(fs *flag.FlagSet, env environment) {
 	fs.IntVar(&f.o.MaxFaults, "max-faults", 1, env.say("at most `N` faults in an order, 0 to %d", lab.MaxFaults))
 	fs.IntVar(&f.o.MaxOrders, "max-orders", 2000, env.say("try `N` orders, 1 to %d; if there are more, draw some at random", typed(lab.MaxOrders)))
 	lockFlags(fs, env, &f.o.Key, &f.o.Kind, &f.o.Also, "the key whose state decided what another thread was told")
-	fs.StringVar(&f.o.Resource, "resource", "", env.say("the `key` of what the lock protects: its GETs and SETs are reads and writes"))
+	fs.StringVar(&f.o.Resource, "resource", "", env.say("the `key` of what the lock protects: its GETs and SETs are reads and writes; an RPUSH is something done that must be done once"))
 	fs.StringVar(&f.o.Clock, "clock", "", env.say("Redis' `clock`: gate (it stands still) or wall (default: gate; wall without a COMMAND, and with -redis)"))
 	fs.StringVar(&f.url, "redis", "", env.say("put the Redis at this `URL` behind the gate, instead of the embedded one (with ?master_name=NAME, the master that a sentinel names; with ?cluster=true and -key, the node that has the key); the lab deletes there every key that your clients name, before each round"))
 	fs.BoolFunc("probe", env.say("at the end of each order, let each thread try once more to get in, alone: is anybody shut out? (default true)"), func(text string) error {

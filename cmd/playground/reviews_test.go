@@ -15,7 +15,9 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"relock/engine/check"
 	"relock/engine/course"
+	"relock/engine/outside/lab"
 	"relock/engine/racetest"
 	"relock/lessons/course/review/rounds"
 )
@@ -167,6 +169,40 @@ func TestTheReviewsOfTheCourse(t *testing.T) {
 	}
 }
 
+// once is what the lab finds of a worker if A dies right after its deed, and a lease may end.
+func once(t *testing.T, command []string) []byte {
+	t.Helper()
+	return found(t, slices.Concat([]string{"-json", "-faults", lab.LeaseEnds, "-resource", rounds.Book, "-env", rounds.Dies + "=A", "-probe=false"}, command)...)
+}
+
+// A mark of one's own, set after the deed, is enough for one that comes later, and not for a
+// crash between the two: what marks so is not called right.
+func TestAMarkAfterTheDeedIsNotOnce(t *testing.T) {
+	racetest.Skip(t)
+	folder, err := filepath.Abs("../../lessons/course/review")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(folder, "remind.mended.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := bench{reviews: folder, built: t.TempDir()}
+	t.Chdir(b.built)
+	const sends, marks = "        mail.send(text, id=f\"reminder:{bill}\")\n", "        if not r.get(\"sent\"):\n            mail.send(text)\n            r.set(\"sent\", 1)\n"
+	if err := os.WriteFile("marks", bytes.Replace(text, []byte(sends), []byte(marks), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	twice := []byte(`"rule":"` + check.DoneTwice + `"`)
+	command := b.worker(t, "remind", ".py", "marks")
+	if later := found(t, slices.Concat([]string{"-json", "-faults", "none", "-resource", rounds.Book}, command)...); bytes.Contains(later, twice) {
+		t.Errorf("one that comes later does it again: %s", later)
+	}
+	if died := once(t, command); !bytes.Contains(died, twice) {
+		t.Errorf("after a crash it is done once: %s", died)
+	}
+}
+
 // compare searches a file and its variants, and holds what is kept to it; -update writes
 // that instead.
 func (k reviewKept) compare(t *testing.T, b bench, name string) {
@@ -201,6 +237,9 @@ func (k reviewKept) compare(t *testing.T, b bench, name string) {
 		command := b.worker(t, variant, ending, file)
 		search := found(t, slices.Concat([]string{"-json"}, k.search(), command)...)
 		keep(variant+".json", search, asIs)
+		if len(mended) == len(code.Faults) {
+			keep(variant+course.Once+".json", once(t, command), asIs)
+		}
 		if variant != name {
 			continue
 		}

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/big"
 	"slices"
 	"strings"
 
+	"relock/engine/check"
 	"relock/engine/phrase"
 	"relock/engine/trace"
 )
@@ -17,6 +19,10 @@ import (
 // reviews is the folder of a course that has client code to be reviewed, and what the
 // lab found of it.
 const reviews = "review"
+
+// Once ends the name of what the lab found of a file if one thread dies right after its deed,
+// while a lease may end: what is done once then is done once.
+const Once = ".once"
 
 // MaxShown is how many lines of code an item shows: what is read beside the stage
 // without scrolling far.
@@ -41,11 +47,14 @@ type Review struct {
 	Lines  []CodeLine // that are shown
 	Faults []string   // their IDs, as they come; none where it is right
 	Fixed  []string   // what is shown once they are mended; nil where it is right
+	Equal  []string   // what is shown once they are mended in another way, as well; nil where there is none
 
 	Ran   []Ran // of the run that is shown
 	Whole *Lab  // as it stands
+	Once  *Lab  // mended, if one dies right after its deed and one comes later; nil where nothing must be done once
 	left  map[string]*Lab
-	rule  string // that an order breaks, "" for none
+	whole map[string]*Lab // of what is mended wholly and runs so, by file
+	rule  string          // that an order breaks, "" for none
 
 	source []sourceLine
 	mended map[string][]string // by region
@@ -55,7 +64,8 @@ type Review struct {
 type CodeLine struct {
 	Text   string
 	Fault  string // that it is a part of, or ""
-	Around bool   // it stands at a fault, and in the mended file as well: whoever marks it is not wrong, and has not found it
+	Around bool   // it stands at a fault, and in each mended file as well: whoever marks it is not wrong, and has not found it
+	Equal  bool   // it is at fault in the other way to mend it alone
 	Markup bool   // it only holds others together, or is a comment: nobody can find fault with it
 }
 
@@ -104,9 +114,12 @@ type sourceLine struct {
 // commentOf is what comments begin with, by the endings of files that can be reviewed.
 var commentOf = map[string]string{".go": "//", ".py": "#", ".js": "//"}
 
-// ReadReview reads the texts of a review, NAME.go and NAME.mended.go (or .py, .js) in the
-// folder review of a course, and nothing of what the lab found. It fails with what is
-// wrong with them.
+// equal is what is called the file that is mended in another way.
+const equal = ".equal"
+
+// ReadReview reads the texts of a review in the folder review of a course: NAME.go, what is
+// mended, NAME.mended.go, and where it can be mended elsewhere just as well, NAME.equal.go (or
+// .py, .js); and nothing of what the lab found. It fails with what is wrong with them.
 func ReadReview(course fs.FS, name string) (*Review, error) {
 	if !nameLike(name) {
 		return nil, phrase.New("review: given %q, allowed: the name of a file in %s, such as capture", name, reviews)
@@ -130,20 +143,37 @@ func ReadReview(course fs.FS, name string) (*Review, error) {
 		if len(r.Faults) == 0 {
 			return r, nil
 		}
-		file = reviews + "/" + name + ".mended" + ending
-		if data, err = readFile(course, file); err != nil {
-			return nil, phrase.New("%s: %s", "review", err)
+		return r, r.readMended(course, ending)
+	}
+	return nil, phrase.New("review: there is no %s/%s.go, .py or .js", reviews, name)
+}
+
+// readMended reads what is mended, in one way or two.
+func (r *Review) readMended(course fs.FS, ending string) error {
+	changed := map[string]bool{}
+	for _, way := range []string{".mended", equal} {
+		file := reviews + "/" + r.Name + way + ending
+		data, err := readFile(course, file)
+		if way == equal && errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		if err != nil {
+			return phrase.New("%s: %s", "review", err)
 		}
 		mended, err := readSource(string(data), commentOf[ending], "mended: ")
 		if err != nil {
-			return nil, phrase.New("%s:%s", file, err)
+			return phrase.New("%s:%s", file, err)
 		}
-		if err := r.compare(mended); err != nil {
-			return nil, phrase.New("%s: %s", file, err)
+		if err := r.compare(mended, way == equal, changed); err != nil {
+			return phrase.New("%s: %s", file, err)
 		}
-		return r, nil
 	}
-	return nil, phrase.New("review: there is no %s/%s.go, .py or .js", reviews, name)
+	for _, line := range r.source {
+		if line.region != "" && !changed[line.region] {
+			return phrase.New("%s is not mended", line.region)
+		}
+	}
+	return nil
 }
 
 // readSource reads a file, whose regions begin with a word in a comment. It fails with
@@ -188,7 +218,7 @@ func (r *Review) show() error {
 		if !line.shown {
 			continue
 		}
-		r.Lines = append(r.Lines, CodeLine{Text: line.text, Fault: idOf(line.region), Markup: markup(line.text)})
+		r.Lines = append(r.Lines, CodeLine{Text: line.text, Fault: idOf(line.region), Around: line.region != "", Markup: markup(line.text)})
 		if id := idOf(line.region); id != "" && !slices.Contains(r.Faults, id) {
 			r.Faults = append(r.Faults, id)
 		}
@@ -234,9 +264,6 @@ func blocks(source []sourceLine) []block {
 // the two are less alike. Where something is only added, nothing is around it.
 func (b *block) around(mended []string) []bool {
 	list := make([]bool, len(b.lines))
-	if b.region == "" {
-		return list
-	}
 	all, some := alike(b.lines, mended), false
 	for n, line := range b.lines {
 		list[n] = alike(slices.Delete(slices.Clone(b.lines), n, n+1), mended) < all
@@ -260,41 +287,47 @@ func alike(a, b []string) int {
 	}
 }
 
-// compare reads what is mended: the same file but for its regions.
-func (r *Review) compare(mended []sourceLine) error {
-	r.mended = map[string][]string{}
-	own, other := blocks(r.source), blocks(mended)
-	if len(own) != len(other) {
+// compare reads what is mended, in one way or in the other: the same file but for its regions.
+// It notes which of them are changed.
+func (r *Review) compare(mended []sourceLine, other bool, changed map[string]bool) error {
+	way, fixed := map[string][]string{}, []string{}
+	own, theirs := blocks(r.source), blocks(mended)
+	if len(own) != len(theirs) {
 		return phrase.New("it has not the same regions as the file at fault")
 	}
-	changed := map[string]bool{}
+	ids := map[string]bool{}
 	shown := 0
 	for n, b := range own {
-		if b.shown {
-			for k, around := range b.around(other[n].lines) {
-				if shown+k < len(r.Lines) {
-					r.Lines[shown+k].Around = around
+		same := slices.Equal(b.lines, theirs[n].lines)
+		switch {
+		case b.region != theirs[n].region || b.shown != theirs[n].shown || b.region == "" && !same:
+			return phrase.New("it differs from the file at fault outside of a region: near %q", strings.TrimSpace(theirs[n].lines[0]))
+		case b.region != "":
+			way[b.region] = theirs[n].lines
+		}
+		if !same {
+			changed[b.region], ids[idOf(b.region)] = true, true
+			for k, around := range b.around(theirs[n].lines) {
+				if line := &r.Lines[shown+k]; !around {
+					line.Equal, line.Around = other && line.Around, false
 				}
 			}
-			shown += len(b.lines)
-		}
-		same := slices.Equal(b.lines, other[n].lines)
-		switch {
-		case b.region != other[n].region || b.shown != other[n].shown || b.region == "" && !same:
-			return phrase.New("it differs from the file at fault outside of a region: near %q", strings.TrimSpace(other[n].lines[0]))
-		case b.region != "":
-			r.mended[b.region] = other[n].lines
-			changed[idOf(b.region)] = changed[idOf(b.region)] || !same
 		}
 		if b.shown {
-			r.Fixed = append(r.Fixed, other[n].lines...)
+			shown += len(b.lines)
+			fixed = append(fixed, theirs[n].lines...)
 		}
 	}
-	for len(r.Fixed) > 0 && strings.TrimSpace(r.Fixed[len(r.Fixed)-1]) == "" {
-		r.Fixed = r.Fixed[:len(r.Fixed)-1]
+	for len(fixed) > 0 && strings.TrimSpace(fixed[len(fixed)-1]) == "" {
+		fixed = fixed[:len(fixed)-1]
+	}
+	if other {
+		r.Equal = fixed
+	} else {
+		r.mended, r.Fixed = way, fixed
 	}
 	for _, id := range r.Faults {
-		if !changed[id] {
+		if !ids[id] {
 			return phrase.New("%s is not mended", id)
 		}
 	}
@@ -322,6 +355,9 @@ func (r *Review) Variants() map[string][]string {
 	out := map[string][]string{r.Name: nil}
 	if len(r.Faults) > 0 {
 		out[r.Name+".mended"] = r.Faults
+	}
+	if len(r.Equal) > 0 {
+		out[r.Name+equal] = r.Faults
 	}
 	if len(r.Faults) > 1 {
 		for _, id := range r.Faults {
@@ -384,10 +420,21 @@ func (r *reader) ofReview(y *itemYAML, kind Kind) (*Review, *Run, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	code.Whole, code.left = run.Lab, map[string]*Lab{}
+	code.Whole, code.left, code.whole = run.Lab, map[string]*Lab{}, map[string]*Lab{}
 	for file, mended := range code.Variants() {
-		if code.left[code.choice(mended)], err = readLab(r.course, reviews, file); err != nil {
+		found, err := readLab(r.course, reviews, file)
+		if err == nil && len(mended) == len(code.Faults) {
+			code.whole[file] = found
+			code.whole[file+Once], err = readLab(r.course, reviews, file+Once)
+		}
+		if err != nil {
 			return nil, nil, err
+		}
+		if !strings.HasSuffix(file, equal) {
+			code.left[code.choice(mended)] = found
+		}
+		if once := code.whole[file+Once]; once != nil && once.resource == code.Whole.resource {
+			code.Once = once
 		}
 	}
 	if code.Ran, err = code.lines(r.course, run); err != nil {
@@ -483,18 +530,25 @@ func (r *Review) shown(lines []int) int {
 // make holds a review to what the lab found.
 func (r *Review) make(_ context.Context, i *Item, m *Made) error {
 	m.Solved, r.rule = m.Run, i.goal.rule
+	for _, file := range slices.Sorted(maps.Keys(r.whole)) {
+		if found := r.whole[file]; found.Breaks(check.DoneTwice).Sign() > 0 {
+			return i.wrong(0, "%s: in %s of %s orders it is done twice, by one that comes later or after a crash", file, found.Breaks(check.DoneTwice), found.Orders)
+		}
+	}
 	if len(r.Faults) == 0 {
 		if r.Whole.Broken.Sign() > 0 {
 			return i.wrong(0, "no line of %s is at fault, and %s of %s orders break a rule", r.File, r.Whole.Broken, r.Whole.Orders)
 		}
 		return nil
 	}
-	mended := r.Mended()
 	if i.goal.rule == "" {
 		return i.wrong(0, "goal: what the fault breaks is a rule: broken RULE")
 	}
-	if n := mended.Breaks(i.goal.rule); n.Sign() > 0 {
-		return i.wrong(0, "with its faults mended, %s of %s orders break %s", n, mended.Orders, i.goal.rule)
+	for _, file := range slices.Sorted(maps.Keys(r.whole)) {
+		mended := r.whole[file]
+		if n := mended.Breaks(i.goal.rule); n.Sign() > 0 && !strings.HasSuffix(file, Once) {
+			return i.wrong(0, "with its faults mended, %s of %s orders break %s", n, mended.Orders, i.goal.rule)
+		}
 	}
 	if _, ok := i.goal.find(m.Run.Events); !ok {
 		return i.wrong(0, "goal: what is kept of the lab %s does not come to %q", r.Name, i.goal)
@@ -513,11 +567,12 @@ type Marked struct {
 	Found  []string // faults of which a line is marked
 	Idle   []int    // lines that are marked, and not at fault
 	Missed int      // faults of which none is
+	Equal  bool     // what is marked is mended in the other way
 	Left   *Lab     // what the lab finds where Found are mended
 }
 
 // Mark judges lines, from 1, that somebody marks as at fault: right is every fault, each
-// by any of its lines that the mended file does not have in its place, and nothing else.
+// by any of its lines that a mended file does not have in its place, and nothing else.
 // Lines that stand around a fault, are not there, or hold only others together, do not count.
 func (r *Review) Mark(lines []int) Marked {
 	m := Marked{}
@@ -526,8 +581,11 @@ func (r *Review) Mark(lines []int) Marked {
 		case !slices.Contains(lines, n+1) || line.Markup:
 		case line.Fault == "":
 			m.Idle = append(m.Idle, n+1)
-		case line.AtFault() && !slices.Contains(m.Found, line.Fault):
-			m.Found = append(m.Found, line.Fault)
+		case line.AtFault():
+			m.Equal = line.Equal
+			if !slices.Contains(m.Found, line.Fault) {
+				m.Found = append(m.Found, line.Fault)
+			}
 		}
 	}
 	m.Missed, m.Left = len(r.Faults)-len(m.Found), r.Left(m.Found...)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"relock/engine/check"
 	"relock/engine/course"
 	"relock/engine/trace"
 	"relock/lessons"
@@ -105,6 +106,68 @@ func TestOnlyWhatIsMendedIsTheFault(t *testing.T) {
 	}
 }
 
+// Where two lines can be mended, each alone, either is at fault; the solution marks those of one.
+func TestEqualMendsAreRight(t *testing.T) {
+	t.Parallel()
+	for path, list := range map[string][]string{
+		"lease/review-charge": {"defer func()", "go func()", "case <-ctx.Done():", "return ctx.Err()"},
+		"lease/review-close":  {"const lease", "SetNX"},
+	} {
+		i, ok := whole(t).Item(path)
+		if !ok {
+			t.Fatal(path)
+		}
+		code := task[*course.Review](t, i)
+		ways := map[bool]int{}
+		for _, text := range list {
+			n := slices.IndexFunc(code.Lines, func(l course.CodeLine) bool { return strings.Contains(l.Text, text) })
+			if n < 0 {
+				t.Fatalf("%s has no %q", path, text)
+			}
+			m := code.Mark([]int{n + 1})
+			ways[m.Equal]++
+			if !m.Solved {
+				t.Errorf("%s: %q is not right: %+v", path, text, m)
+			}
+		}
+		if ways[true] == 0 || ways[false] == 0 || len(code.Equal) == 0 || slices.Equal(code.Equal, code.Fixed) {
+			t.Errorf("%s is mended in one way: %v", path, ways)
+		}
+	}
+	i, _ := whole(t).Item("lease/review-charge")
+	code := task[*course.Review](t, i)
+	if n := slices.IndexFunc(code.Lines, func(l course.CodeLine) bool { return strings.Contains(l.Text, "make(chan") }); code.Mark([]int{n + 1}).Solved {
+		t.Error("a line that both ways leave as it is is at fault")
+	}
+}
+
+// What a review calls right is done once also if a server dies right after it, and another
+// comes later. One has only that fault: its lock is right.
+func TestDoneOnceIsProven(t *testing.T) {
+	t.Parallel()
+	proven := 0
+	for _, i := range whole(t).All() {
+		if i.Kind != course.ReviewCode {
+			continue
+		}
+		code := task[*course.Review](t, i)
+		if code.Once == nil {
+			continue
+		}
+		proven++
+		if code.Once.Breaks(check.DoneTwice).Sign() > 0 || code.Mended().Breaks(check.DoneTwice).Sign() > 0 {
+			t.Errorf("%s does it twice", i.Path())
+		}
+	}
+	if proven < 8 {
+		t.Errorf("only %d are", proven)
+	}
+	i, _ := whole(t).Item("tokens/review-remind")
+	if code := task[*course.Review](t, i); len(code.Faults) != 1 || !slices.Equal(code.Whole.Rules(), []string{check.DoneTwice}) {
+		t.Errorf("%v break %v", code.Faults, code.Whole.Rules())
+	}
+}
+
 // There are enough to learn from, in several languages, and "find the one" is no way: some
 // are right, one has two faults.
 func TestReviewsAreOfEachKind(t *testing.T) {
@@ -142,6 +205,7 @@ func TestAReviewIsHeldToItsFiles(t *testing.T) {
 		{"not mended", own, strings.Replace(own, "at fault:", "mended:", 1), "one is not mended"},
 		{"another file", own, strings.Replace(mended, "func b() {}", "func b() { b() }", 1), "differs from the file at fault outside of a region"},
 		{"another fault", own, strings.Replace(mended, "mended: one", "mended: two", 1), "differs from the file at fault"},
+		{"a region as it was", strings.Replace(own, "\t// end\n", "\t// end\n\t// at fault: one\n\tb()\n\t// end\n", 1), strings.Replace(mended, "\t// end\n", "\t// end\n\t// mended: one\n\tb()\n\t// end\n", 1), "one 2 is not mended"},
 		{"no region", own, "package main\n", "not the same regions"},
 	} {
 		fsys := fstest.MapFS{"review/x.go": {Data: []byte(c.own)}}
@@ -179,6 +243,8 @@ func TestAReviewIsHeldToTheLab(t *testing.T) {
 		{"another rule", strings.Replace(refund, "orphan", "deadlock", 1), "", "", "", "does not come to"},
 		{"mended, it breaks", refund, "refund.mended.json", `"verdict":"unbroken"}`, "\"verdict\":\"broken\"}\n{\"rule\":\"orphan\",\"orders\":\"2\"}", "2 of 224 orders break shut-out"},
 		{"one fault does no harm", refund, "refund.mended-retry.json", `"broken":"14"`, `"broken":"0"`, "a fault that is left does no harm"},
+		{"mended, it is done again", refund, "refund.mended.once.json", `"verdict":`, "\"verdict\":\"broken\"}\n{\"rule\":\"done-twice\",\"orders\":\"3\",\"verdict\":", "refund.mended.once: in 3 of"},
+		{"right, and done again", settle, "settle.once.json", `"verdict":`, "\"verdict\":\"broken\"}\n{\"rule\":\"done-twice\",\"orders\":\"3\",\"verdict\":", "settle.once: in 3 of"},
 		{"right code breaks", settle, "settle.json", `"broken":"0"`, `"broken":"3"`, "no line of settle.py is at fault, and 3 of"},
 		{"not to be judged", settle, "settle.json", `"verdict":"unbroken"`, `"verdict":"unjudged"`, `its verdict is "unjudged"`},
 		{"lines of another run", refund, "refund.lines.json", `"SET"`, `"GET"`, "which no line sends then"},
@@ -276,6 +342,9 @@ func TestNoReviewPromisesOnce(t *testing.T) {
 		code := task[*course.Review](t, i)
 		if said := code.Lines[0].Text + " " + code.Lines[1].Text; promises.MatchString(said) && !keepsIt.MatchString(said) {
 			t.Errorf("%s promises: %s", i.Path(), said)
+		}
+		if strings.Contains(code.Lines[0].Text+code.Lines[1].Text, "refuse") && code.Once == nil {
+			t.Errorf("%s says that somebody refuses it, and nobody has tried", i.Path())
 		}
 		for _, l := range words.All() {
 			p, err := i.Prose(l)

@@ -199,7 +199,7 @@ func alsoBroken(l words.Language, item *course.Item, run *course.Run) string {
 	if item.Rule() == "" || len(titles) == 0 || slices.Contains(broken, item.Rule()) { // none of the changes is right
 		return ""
 	}
-	return "<p>" + templates.Escaped(l.Say("On the stage another rule is broken: %[1]s. The one of your task is not: %[2]s.", l.List(titles), film.RuleTitle(l, item.Rule()))) + "</p>"
+	return "<p>" + templates.Escaped(l.Say("The stage shows another rule broken: %[1]s. Not the one of your task: %[2]s.", l.List(titles), film.RuleTitle(l, item.Rule()))) + "</p>"
 }
 
 // searched says what a search for an order that breaks a rule has found.

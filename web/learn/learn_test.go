@@ -531,14 +531,14 @@ func TestARightAnswerSaysWhatElseIsBroken(t *testing.T) {
 				continue
 			}
 			_, body := s.Do(t, http.MethodGet, fmt.Sprintf("/learn/%s?pick=%d", i.Path(), n+1), nil)
-			says := strings.Contains(body, "On the stage another rule is broken: ")
+			says := strings.Contains(body, "The stage shows another rule broken: ")
 			if says != (strings.Contains(body, `class="violation"`) && !a.Option.None) {
 				t.Errorf("%s: that another rule is broken is said: %t", i.Path(), says)
 			}
 			if i.Kind == course.Mend && !strings.Contains(body, "None breaks this rule: ") {
 				t.Errorf("%s does not name the rule that no order breaks", i.Path())
 			}
-			if says && strings.Contains(body, "The one of your task is not: two inside at once.") {
+			if says && strings.Contains(body, "Not the one of your task: two inside at once.") {
 				t.Errorf("%s: the rule of the task is broken", i.Path())
 			}
 			also[i.Path()] = also[i.Path()] || says

@@ -65,7 +65,7 @@ func (a *asking) marked(code *course.Review, shown *page.Review, lines []int, no
 	a.Feedback = "<p>" + templates.Escaped(says) + "</p>" + a.judgedLines(code, m, none)
 	if m.Solved {
 		a.Feedback += page.Prose(a.prose.After)
-		shown.Diff = mends(code)
+		shown.Diff = mends(code, m.Equal)
 	}
 	for n := range shown.Lines {
 		one := &shown.Lines[n]
@@ -106,6 +106,9 @@ func (a *asking) judgedLines(code *course.Review, m course.Marked, none bool) st
 		for _, left := range mended.Rules() {
 			out += a.paragraph("What is left, in %[1]s orders: %[2]s. No line of this file can mend that.", page.Grouped(mended.Breaks(left)), film.RuleTitle(a.l, left))
 		}
+	}
+	if m.Solved && code.Once != nil {
+		out += a.paragraph("Where a server dies right after it has done it, and where another comes later, it was tried, too: in none of %s orders is it done twice.", page.Grouped(code.Once.Orders))
 	}
 	return out
 }
@@ -163,15 +166,18 @@ func (a *asking) ran(code *course.Review, shown *page.Review) {
 	a.stage = all(a.made.Run)
 }
 
-// mends is what turns the lines that are shown into the mended ones; nil where nothing is at
-// fault.
-func mends(code *course.Review) []page.ReviewDiff {
+// mends is what turns the lines that are shown into the mended ones, in one way or in the other;
+// nil where nothing is at fault.
+func mends(code *course.Review, other bool) []page.ReviewDiff {
 	if len(code.Faults) == 0 {
 		return nil
 	}
 	var from []string
 	for _, line := range code.Lines {
 		from = append(from, line.Text)
+	}
+	if other {
+		return diff(from, code.Equal)
 	}
 	return diff(from, code.Fixed)
 }
@@ -209,13 +215,7 @@ func checkedReview(a *asking, given string, told bool, out *page.CheckedAnswer) 
 	if out.Right || !told {
 		return nil
 	}
-	var right []int
-	for n, line := range code.Lines {
-		if line.AtFault() {
-			right = append(right, n+1)
-		}
-	}
-	out.Wanted = codeLines(a.l, code, right)
+	out.Wanted = codeLines(a.l, code, faulty(code))
 	for _, id := range code.Faults {
 		out.Wanted += page.Prose(a.prose.Says[id])
 	}
@@ -236,13 +236,21 @@ func codeLines(l words.Language, code *course.Review, lines []int) string {
 	return out
 }
 
+// faulty are the lines at fault, in one way to mend them.
+func faulty(code *course.Review) (list []int) {
+	for n, line := range code.Lines {
+		if line.AtFault() && !line.Equal {
+			list = append(list, n+1)
+		}
+	}
+	return list
+}
+
 // rightLines is the query that marks every line at fault, or says that none is.
 func rightLines(_ *asking, code *course.Review) url.Values {
 	query := url.Values{}
-	for n, line := range code.Lines {
-		if line.AtFault() {
-			query.Add("line", strconv.Itoa(n+1))
-		}
+	for _, n := range faulty(code) {
+		query.Add("line", strconv.Itoa(n))
 	}
 	if len(code.Faults) == 0 {
 		query.Set("none", "1")

@@ -21,7 +21,7 @@ import (
 
 // Rules are the rules that a lab checks, in the order of check.Names.
 func Rules() []string {
-	return []string{check.MutualExclusion, check.LostUpdate, check.ForeignRelease, check.ForeignRenewal, check.Replaced, check.ShutOut, check.Deadlock}
+	return []string{check.MutualExclusion, check.LostUpdate, check.ForeignRelease, check.ForeignRenewal, check.Replaced, check.ShutOut, check.Deadlock, check.DoneTwice}
 }
 
 // Reading folds the records of one order into events, and into broken rules. It is not

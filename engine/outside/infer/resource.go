@@ -76,5 +76,8 @@ func (s *resource) touch(thread string, args []string, reply any, tell func(trac
 	case "INCR", "DECR", "INCRBY", "DECRBY":
 		reads()
 		writes(number(reply))
+	case "RPUSH": // a book of what is done, which must be done once
+		s.version++
+		tell(trace.Resource{Op: trace.OpWrite, Effect: true, Value: number(reply), Version: s.version, Based: s.version - 1})
 	}
 }

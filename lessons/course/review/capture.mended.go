@@ -44,9 +44,9 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then
 end
 return 0`)
 
-func charge(rdb *redis.Client, _ string) error {
-	rounds.Inside(rdb, func() {})
-	return nil
+func charge(rdb *redis.Client, _ string) (err error) {
+	rounds.Inside(rdb, func() { err = rounds.DeedOnce(rdb) })
+	return err
 }
 
 func main() {

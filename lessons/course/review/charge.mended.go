@@ -13,16 +13,18 @@ import (
 )
 
 // shown
-// Charge charges an account. It answers as soon as ctx has ended: nobody
-// waits for a bank that is slow.
-func (s *Server) Charge(ctx context.Context, account string) error {
-	lock, err := s.locks.Obtain(ctx, "lock:"+account, 30*time.Second, s.retries)
+// Charge charges a bill, while nobody else does; the bank refuses a second
+// charge of it. The one who asks may go before the bank has answered.
+func (s *Server) Charge(ctx context.Context, bill string) error {
+	lock, err := s.locks.Obtain(ctx, "lock:"+bill, 30*time.Second, s.retries)
 	if err != nil {
 		return err
 	}
+	// mended: leaves
 	defer func() { _ = lock.Release(context.WithoutCancel(ctx)) }()
 	done := make(chan error, 1)
-	go func() { done <- s.bank.Charge(account) }()
+	go func() { done <- s.bank.Charge(bill) }()
+	// end
 	select {
 	case err := <-done:
 		return err
@@ -52,7 +54,7 @@ type Bank struct {
 }
 
 // Charge works on for a while once the request has ended.
-func (b *Bank) Charge(string) error {
+func (b *Bank) Charge(string) (err error) {
 	b.working.Add(1)
 	defer b.working.Done()
 	rounds.Inside(b.rdb, func() {
@@ -61,8 +63,9 @@ func (b *Bank) Charge(string) error {
 		case <-b.answered:
 		case <-time.After(patience):
 		}
+		err = rounds.DeedOnce(b.rdb)
 	})
-	return nil
+	return err
 }
 
 // patience is how long the bank looks whether somebody has gone: longer than the lab holds
@@ -74,7 +77,7 @@ func main() {
 		ctx, gone := context.WithCancel(ctx)
 		b := &Bank{rdb: rdb, gone: gone, answered: make(chan struct{})}
 		s := &Server{redislock.New(rdb), &redislock.Options{RetryStrategy: redislock.LimitRetry(redislock.LinearBackoff(time.Millisecond), 1), Token: thread}, b}
-		_ = s.Charge(ctx, "account:7")
+		_ = s.Charge(ctx, "bill:7")
 		close(b.answered)
 		b.working.Wait()
 		gone()

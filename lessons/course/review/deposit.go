@@ -13,8 +13,8 @@ import (
 )
 
 // shown
-// Deposit adds to an account, and writes down why; an audit mends what a crash left.
-func (s *Server) Deposit(ctx context.Context, account string, cents int64, why string) error {
+// Deposit adds a gift to an account; the book refuses a gift that it has.
+func (s *Server) Deposit(ctx context.Context, account string, cents int64, gift string) error {
 	return s.locks.Do(ctx, "lock:"+account, func(ctx context.Context) error {
 		held, err := s.rdb.HGet(ctx, account, "held").Int64()
 		if errors.Is(err, redis.Nil) {
@@ -23,10 +23,7 @@ func (s *Server) Deposit(ctx context.Context, account string, cents int64, why s
 		if err != nil {
 			return err
 		}
-		if err := s.book.Write(ctx, account, cents, why); err != nil {
-			return err
-		}
-		return s.rdb.HSet(ctx, account, "held", held+cents).Err()
+		return s.book.Write(ctx, gift, account, held+cents)
 	})
 }
 
@@ -42,10 +39,21 @@ type Server struct {
 // Book is a cash book.
 type Book struct{ rdb *redis.Client }
 
-// Write is done at once.
-func (b Book) Write(context.Context, string, int64, string) error {
-	rounds.Inside(b.rdb, func() {})
-	return nil
+// enter enters a gift that is not in the book, and what the account then holds.
+var enter = redis.NewScript(`
+if redis.call('EXISTS', KEYS[1]) == 1 then
+  return 0
+end
+redis.call('HSET', KEYS[2], 'held', ARGV[1])
+return redis.call('RPUSH', KEYS[1], 'done')`)
+
+// Write enters a gift, and what the account then holds, in one step.
+func (b Book) Write(ctx context.Context, _, account string, held int64) (err error) {
+	rounds.Inside(b.rdb, func() {
+		defer rounds.Done()
+		err = enter.Run(ctx, b.rdb, []string{rounds.Book, account}, held).Err()
+	})
+	return err
 }
 
 func main() {
@@ -55,6 +63,6 @@ func main() {
 			panic(err)
 		}
 		s := &Server{locks, rdb, Book{rdb}}
-		_ = s.Deposit(ctx, "account:7", 100, "a gift")
+		_ = s.Deposit(ctx, "account:7", 100, "gift:7")
 	})
 }

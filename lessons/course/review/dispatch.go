@@ -12,7 +12,7 @@ import (
 )
 
 // shown
-// Dispatch sends a parcel: no two requests do so at the same time.
+// Dispatch sends a parcel, one request at a time; the carrier refuses one that it has.
 func Dispatch(ctx context.Context, rdb *redis.Client, call, parcel string) error {
 	key := "lock:" + parcel
 	defer release(ctx, rdb, key, call)
@@ -49,9 +49,9 @@ func release(ctx context.Context, rdb *redis.Client, key, call string) {
 	}
 }
 
-func send(rdb *redis.Client, _ string) error {
-	rounds.Inside(rdb, func() {})
-	return nil
+func send(rdb *redis.Client, _ string) (err error) {
+	rounds.Inside(rdb, func() { err = rounds.DeedOnce(rdb) })
+	return err
 }
 
 func main() {

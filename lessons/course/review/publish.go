@@ -12,7 +12,7 @@ import (
 )
 
 // shown
-// Publish adds a shop's sales of today to its total.
+// Publish adds what one more till has sold today to its shop's total.
 func Publish(ctx context.Context, rdb *redis.Client, owner, shop string) error {
 	key, last := "lock:"+shop, "number:"+shop
 	got, err := rdb.SetNX(ctx, key, owner, 30*time.Second).Result()
@@ -52,7 +52,7 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then
 end
 return redis.error_reply('another has a newer number')`)
 
-// add reads the total, and adds the sales of today.
+// add reads the total, and adds what the till has sold.
 func add(ctx context.Context, rdb *redis.Client, shop string) (int64, error) {
 	total, err := rdb.Get(ctx, "total:"+shop).Int64()
 	if errors.Is(err, redis.Nil) {

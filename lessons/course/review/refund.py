@@ -42,7 +42,7 @@ def delete_if_own(r, key, server):
 
 
 def pay_back(r, payment):
-    rounds.inside(r, lambda: r.get(f"paid:{payment}"))
+    rounds.inside(r, lambda: rounds.deed(r, once=True))
 
 
 def each(r, thread):

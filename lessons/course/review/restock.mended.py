@@ -2,7 +2,7 @@ from rounds import rounds
 
 # shown
 def restock(r, owner, article, arrived):
-    """Counts what has arrived."""
+    """Counts one more delivery."""
     key = f"lock:{article}"
     if not r.set(key, owner, nx=True, px=30_000):
         return False

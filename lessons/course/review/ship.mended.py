@@ -32,7 +32,7 @@ return 0"""
 
 
 def book_carrier(r, order):
-    rounds.inside(r)
+    rounds.inside(r, lambda: rounds.deed(r, once=True))
 
 
 rounds.do(lambda r, thread: ship(r, thread, "order:7"))

@@ -4,6 +4,7 @@ package rounds
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net"
 	"os"
 	"regexp"
@@ -20,20 +21,78 @@ import (
 // commands of the last round, each with the lines of package main that sent it.
 const Lines = "RELOCK_LINES"
 
+// Dies is the environment variable that names a thread: it dies right after a deed. What it
+// would have sent then, it never sends; in the next round it lives again.
+const Dies = "RELOCK_DIES"
+
+// errDead is what a thread that has died gets for an answer.
+var errDead = errors.New("rounds: this thread has died")
+
+// Book is the key in which somebody without a lock, a bank or a carrier, writes down deeds.
+const Book = "book"
+
+// now is the round that is played.
+var now *lines
+
 // Do calls round in each round of the lab, with a client of this thread and the thread's
 // name, until the lab has gone. The client retries nothing by itself.
 func Do(round func(ctx context.Context, rdb *redis.Client, thread string)) {
 	ctx, thread := context.Background(), os.Getenv("RELOCK_THREAD")
-	rdb := redis.NewClient(&redis.Options{Addr: net.JoinHostPort(os.Getenv("REDIS_HOST"), os.Getenv("REDIS_PORT")), MaxRetries: -1, ContextTimeoutEnabled: true})
-	sent := &lines{}
-	if file := os.Getenv(Lines); file != "" {
-		sent.file = file + "." + thread
-		rdb.AddHook(sent)
+	var rdb *redis.Client
+	now = nil
+	for {
+		if now == nil || now.ended() { // whatever still runs of it has a client that is dead
+			now = &lines{dead: make(chan struct{})}
+			if file := os.Getenv(Lines); file != "" {
+				now.file = file + "." + thread
+			}
+			rdb = redis.NewClient(&redis.Options{Addr: net.JoinHostPort(os.Getenv("REDIS_HOST"), os.Getenv("REDIS_PORT")), MaxRetries: -1, ContextTimeoutEnabled: true})
+			rdb.AddHook(now)
+		}
+		if rdb.Echo(ctx, "relock:round").Err() != nil {
+			return
+		}
+		now.begin()
+		if thread != os.Getenv(Dies) {
+			round(ctx, rdb, thread)
+			continue
+		}
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			round(ctx, rdb, thread)
+		}()
+		select {
+		case <-over:
+		case <-now.dead:
+		}
 	}
-	for rdb.Echo(ctx, "relock:round").Err() == nil {
-		sent.begin()
-		round(ctx, rdb, thread)
+}
+
+// Done says that a deed is done: a thread that dies, dies here.
+func Done() {
+	if os.Getenv(Dies) == os.Getenv("RELOCK_THREAD") {
+		close(now.dead)
 	}
+}
+
+// Deed does what must be done once, at a bank or a carrier that does it again if asked again.
+func Deed(rdb *redis.Client) error {
+	defer Done()
+	return rdb.RPush(context.Background(), Book, "done").Err() // whatever has become of the caller's
+}
+
+// refuses writes into a book in which nothing stands yet, in one step.
+var refuses = redis.NewScript(`
+if redis.call('EXISTS', KEYS[1]) == 1 then
+  return 0
+end
+return redis.call('RPUSH', KEYS[1], 'done')`)
+
+// DeedOnce does it at one that knows it by its key, and refuses it a second time.
+func DeedOnce(rdb *redis.Client) error {
+	defer Done()
+	return refuses.Run(context.Background(), rdb, []string{Book}).Err()
 }
 
 // Inside marks what is done while the lock is held.
@@ -52,10 +111,20 @@ type line struct {
 
 // lines keeps the commands of a round.
 type lines struct {
-	file string // "" for nowhere
+	file string        // "" for nowhere
+	dead chan struct{} // closed once its thread has died
 
 	mu   sync.Mutex
 	list []line
+}
+
+func (l *lines) ended() bool {
+	select {
+	case <-l.dead:
+		return true
+	default:
+		return false
+	}
 }
 
 func (l *lines) begin() {
@@ -75,10 +144,13 @@ func (l *lines) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 // ProcessHook notes the line that sends a command.
 func (l *lines) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
+		if l.ended() {
+			return errDead
+		}
 		args := cmd.Args()
 		verb := strings.ToUpper(cmd.Name())
 		// It is not sent, or of no line: a connection that replaces another begins with HELLO.
-		if ctx.Err() != nil || verb == "HELLO" || len(args) > 1 && args[1] == "relock:round" {
+		if l.file == "" || ctx.Err() != nil || verb == "HELLO" || len(args) > 1 && args[1] == "relock:round" {
 			return next(ctx, cmd)
 		}
 		l.note(line{verb, sentFrom()})

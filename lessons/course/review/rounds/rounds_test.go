@@ -3,6 +3,7 @@ package rounds_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -14,6 +15,41 @@ import (
 
 	"relock/lessons/course/review/rounds"
 )
+
+// Who dies after a deed sends nothing more in that round, and lives again in the next.
+func TestWhoDiesSendsNothingMore(t *testing.T) {
+	lab, err := miniredis.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(lab.Close)
+	host, port, err := net.SplitHostPort(lab.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, value := range map[string]string{"REDIS_HOST": host, "REDIS_PORT": port, "RELOCK_THREAD": "A", rounds.Dies: "A"} {
+		t.Setenv(name, value)
+	}
+	round, answered := 0, make(chan error, 2)
+	rounds.Do(func(ctx context.Context, rdb *redis.Client, _ string) {
+		if round++; round == 3 {
+			lab.Close()
+			return
+		}
+		if err := errors.Join(rdb.Incr(ctx, "before").Err(), rounds.DeedOnce(rdb)); err != nil {
+			t.Error(err)
+		}
+		answered <- rdb.Incr(ctx, "after").Err()
+	})
+	for range 2 {
+		if <-answered == nil {
+			t.Error("it has died, and was answered")
+		}
+	}
+	if round != 3 {
+		t.Errorf("%d rounds", round)
+	}
+}
 
 // Rounds go on until the lab has gone; what the last one sent is kept, each script once,
 // and nothing that a context that has ended kept back.
