@@ -76,7 +76,7 @@ func TestScenariosNamesEveryKey(t *testing.T) {
 	var in func(keys Keys)
 	in = func(keys Keys) {
 		for _, key := range keys {
-			if !regexp.MustCompile(`\b` + key.Name + `(: |:`+"`"+`|:\n)`).Match(document) {
+			if !regexp.MustCompile(`\b` + key.Name + `(: |:` + "`" + `|:\n)`).Match(document) {
 				t.Errorf("SCENARIOS does not say what %s: is", key.Name)
 			}
 			in(key.Values.Keys)
