@@ -8,13 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"relock/engine/lock"
 	"relock/engine/outside/infer"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 )
 
 // two folds what threads do to the locks x and y, a line each: "A x" takes one, "A -x" and
-// "A -x -y" delete, "idle" lets a minute pass in which A and B ask in vain; at its end both
+// "A -x -y" delete, "A x>y" renames, "idle" lets a minute pass in which A and B ask in vain; at its end both
 // leases are over.
 func two(t *testing.T, lines ...string) *infer.Several {
 	t.Helper()
@@ -42,6 +43,10 @@ func two(t *testing.T, lines ...string) *infer.Several {
 				state[key[1:]] = trace.Absent()
 			}
 			r.Reply = gone
+		case strings.Contains(words[1], ">"):
+			from, to, _ := strings.Cut(words[1], ">")
+			r.Args, r.Reply = []string{"RENAME", from, to}, "OK"
+			state[from], state[to] = trace.Absent(), state[from]
 		default:
 			r.Args = []string{"SET", words[1], words[0], "NX", "PX", "60000"}
 			if !state[words[1]].Exists() {
@@ -132,6 +137,18 @@ func TestWhatBreaksNothingOfTwoLocks(t *testing.T) {
 	} {
 		if s := two(t, lines...); len(s.Broken()) > 0 {
 			t.Errorf("%s: %v", lines, s.Broken())
+		}
+	}
+}
+
+// What is a call of two locks is told as the first one's.
+func TestACommandOfTwoLocksIsToldAsTheFirstOnes(t *testing.T) {
+	for line, want := range map[string]string{"A x>y": lock.CallUnlock, "A y>x": lock.CallLock, "A -x -y": lock.CallUnlock} {
+		taken := map[bool]string{true: "A y", false: "A x"}[line == "A y>x"]
+		for _, e := range two(t, taken, line).Events() {
+			if c, ok := e.Body.(trace.Command); ok && c.Args[0] != "SET" && c.Call != want {
+				t.Errorf("%s is a call %s, want %s", line, c.Call, want)
+			}
 		}
 	}
 }
