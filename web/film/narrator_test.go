@@ -224,11 +224,20 @@ func TestATieAtTheEndOfALeaseInWords(t *testing.T) {
 	}
 	// The lease that ends is of the new master's key, and B asks the old one.
 	apart := lessonstest.PlayScenario(t, parse(t, `
-lock: {protocol: mutex-blind, lease: 100ms, retry: {times: 9, interval: 50ms}}
+lock: {protocol: mutex, watchdog: off, lease: 100ms, retry: {times: 9, interval: 50ms}}
 threads: [{name: A, work: 500ms}, {name: B, start: 110ms, work: 95ms, repeat: 2}, {name: C, start: 105ms, work: 500ms}]
-faults: [{time: 10ms, do: two-masters, thread: B}]`))
-	if told := sentences(apart, words.English); has(apart, words.English, strings.Replace(tie, "A has", "B has", 1)) || !has(apart, words.English, "B has the lock: the key is its own for 100 ms.") {
-		t.Errorf("%q", told)
+faults: [{time: 10ms, do: two-masters, thread: B, for: 900ms}]`))
+	times := 0
+	for _, sentence := range sentences(apart, words.English) {
+		if strings.HasPrefix(sentence, "B has the lock") {
+			times++
+		}
+		if strings.HasPrefix(sentence, strings.Replace(tie, "A has", "B has", 1)) {
+			t.Error(sentence)
+		}
+	}
+	if times != 2 {
+		t.Errorf("B has the lock %d times, want 2", times)
 	}
 }
 
@@ -359,15 +368,6 @@ func TestRarerEventsAreTold(t *testing.T) {
 		{"a pause at the start", one + "\nfaults: [{thread: A, at: start, do: pause, for: 90ms}]", "A's whole process is paused for 90 ms."},
 		{"a panic", two + "\nfaults: [{thread: A, at: work, level: 2, do: panic}]", "A's work panics at level 2: its deferred unlocks run on the way out."},
 		{"the end after a panic", one + "\nfaults: [{thread: A, at: work, do: panic}]", "A ends with an error: its business code has panicked."},
-		{
-			"a release that an earlier one makes no truer", "lock: {protocol: mutex-blind, lease: 100ms}\nthreads: [{name: A, work: 20ms, repeat: 2}]\nfaults: [{thread: A, at: work, round: 2, do: pause, for: 300ms}]",
-			"A thinks it has released the lock, but there was no key of its own to delete.",
-		},
-		{
-			"a last unlock that is on its way, after an inner one that was answered", "lock: {lease: 900ms, watchdog: off}\n" +
-				"threads: [{name: A, work: 50ms, depth: 2}, {name: B, start: 145ms, work: 20ms}]\nfaults: [{thread: A, at: unlock, level: 2, do: answer-error, error: OOM}, {thread: A, at: unlock, do: delay, for: 100ms}]",
-			"X",
-		},
 		{"an unlock too many", one + "\nfaults: [{thread: A, at: unlock, do: extra-unlock}]", "A unlocks level 1, which it has left before: Redis is not asked."},
 		{
 			"a lost request", one + "\nlock: {lease: 1s, watchdog: off}\nfaults: [{thread: A, at: lock, do: lose-request}]",

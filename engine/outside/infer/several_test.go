@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"relock/engine/check"
 	"relock/engine/lock"
 	"relock/engine/outside/infer"
 	"relock/engine/scenario"
@@ -181,6 +182,25 @@ func TestACountIsNotTheNumberOfACall(t *testing.T) {
 			if got := all[len(all)-1].Belief["A"]; strconv.Itoa(got) != count {
 				t.Fatalf("after %d calls A believes to hold %d levels, and the count is %s", n+1, got, count)
 			}
+		}
+	}
+}
+
+// Who is shut out hears of the key that is left, unless it is not why.
+func TestAKeyThatIsNotWhyIsNotNamed(t *testing.T) {
+	value := "a"
+	left := trace.KeyState{Type: trace.TypeString, Value: &value, PTTL: trace.NoExpiry}
+	for _, beside := range []bool{false, true} {
+		j := infer.New([]string{"A", "B"}, infer.Lock{Key: "k"}, "", false, infer.Roles{})
+		j.See(infer.Record{Thread: "A", Args: []string{"SET", "k", value, "NX"}, Reply: "OK", Before: trace.Absent(), After: left})
+		j.See(infer.Record{Thread: "A", Ended: trace.Crashed, Before: left, After: left})
+		j.Finish(infer.Over{Key: left, Tried: true, After: map[string]time.Duration{"A": check.Never, "B": check.Never}, Beside: beside})
+		list := j.Broken()
+		if len(list) != 1 || list[0].Rule != check.ShutOut {
+			t.Fatalf("%+v", list)
+		}
+		if named := strings.Contains(list[0].Detail, "key"); named == beside {
+			t.Errorf("beside the key %v: %s", beside, list[0].Detail)
 		}
 	}
 }
