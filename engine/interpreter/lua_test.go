@@ -1,6 +1,10 @@
 package interpreter_test
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
 
 // What Lua 5.1 does that another Lua may not.
 func TestLuaIsThatOfRedis(t *testing.T) {
@@ -20,7 +24,7 @@ func TestLuaIsThatOfRedis(t *testing.T) {
 		`tonumber('1', 1)`, `tonumber({}, 10)`, `tonumber(nil, 16)`, `tonumber()`,
 		`tostring(1/0), tostring(-1/0), tostring(0/0), tostring(-(0/0)), tostring(5 % 0), tostring(-0.0), 5 % -3, -5 % 3, 5.5 % 2, -1 % math.huge`,
 		`tostring(math.fmod(1/0, 3)), tostring(math.sqrt(-1)), tostring(math.log10(-1)), tostring(math.acos(2)), tostring((-8)^(1/3)), tostring(math.abs(0/0)), tostring(math.sin(1/0)), tostring((0/0)^2), tostring(math.sqrt(-(0/0)))`,
-		`2^53, 1e15, 123456789012345678, 0.1, 1/3, 1e300 * 1e10, 3 % -math.huge`,
+		`tostring(1e14 - 1), tostring(1e14), -1e14 .. "", 1 - 1e14 .. "", 2^53, 1e15, 123456789012345678, 0.1, 1/3, 1e300 * 1e10, 3 % -math.huge`,
 		`math.fmod(-5, 3), math.modf(-3.7), math.modf(5), math.frexp(10), math.ldexp(1, 4), math.log10(1000), math.deg(math.pi), math.mod(7, 3), math.abs(-2), math.ceil(-0.5)`,
 		`bit.tobit(2^53), bit.band(2^60 + 12345, -1), bit.lshift(2^33 + 3, 4), bit.tohex(2^40 + 77), bit.tobit(1.5), bit.tobit(2.5), bit.tobit(-1e20), bit.tohex(-1, 2), bit.tohex(10, -3)`,
 		// tables with holes
@@ -59,6 +63,7 @@ func TestLuaIsThatOfRedis(t *testing.T) {
 		`string.format('%c%c', 0, 66), string.format('%s|', 'a\0b'), string.format('%10.4f|', 1/3), string.format('%+d % d', 5, 5), string.format('%#x', 255), string.format('%5c|%-3c|', 65, 66)`, `string.format('%123d', 1)`, `string.format('%d', 2^63)`, `string.format('%x', -1)`,
 		`string.rep('ab', -1), string.rep('', 100), string.reverse('abc'), string.lower('ABC1'), string.upper('abc1'), string.len('a\0b'), #'a\0b'`,
 		`string.find('a.b', '.', 1, true), string.find('abc', 'b', -2), string.find('abc', '', 10), string.find('', ''), string.find('abc', '(b)(c)'), string.match('k=v', '(%w+)=(%w+)'), string.find('abc', 'x')`,
+		`('-'):find('[a-]'), ('b'):find('[a-]'), ('-'):find('[-a]'), ('b'):find('[a-c]'), (']'):find('[a-%]]'), ('-'):find('[^a-]'), ('b'):find('[^a-]'), ('%'):find('[%a-]')`,
 		`('x'):rep(3), ('%d'):format(5), ('a,b'):find(',')`, `("x"):nothing()`, `string.gfind and 1`, `string.dump(1)`,
 		// errors, and who has raised them
 		`pcall(error, 'LOCKED')`, `pcall(error, 'LOCKED', 1)`, `pcall(error, 'LOCKED', 2)`, `pcall(error)`, `pcall(error, nil)`, `pcall(error, {err = 'A b'})`, `pcall(error, {code = 1})`, `pcall(assert, false, 'm')`, `pcall(assert, nil)`, `pcall(assert)`, `assert(1, 2, 3)`,
@@ -97,5 +102,18 @@ b"`, `0x10, 1e2, .5, 3., 0xA`, `(function() local n = 1 local function inc() n =
 		`(function() local o = {} for k, v in pairs(_G) do if type(v) == 'table' and k ~= '_G' then for name in pairs(v) do o[#o + 1] = k .. '.' .. tostring(name) end end end table.sort(o) return table.concat(o, ' ') end)()`,
 	} {
 		alike(t, client, expression)
+	}
+}
+
+// Redis has no such bound: here a reply is kept, and shown.
+func TestAReplyIsOnlySoDeep(t *testing.T) {
+	nested := func(lists int) string {
+		return here(t, fmt.Sprintf("local t = {} for n = 2, %d do t = {t} end return t", lists))
+	}
+	if is, want := nested(100), strings.Repeat("[", 100)+strings.Repeat("]", 100); is != want {
+		t.Errorf("100 lists in one another are %s", is)
+	}
+	if is := nested(101); !strings.HasPrefix(is, "fault: ") {
+		t.Errorf("101 lists in one another are %s", is)
 	}
 }

@@ -18,6 +18,7 @@ func TestAChangeIsMerged(t *testing.T) {
 		{"{threads: [{name: B, depth: 3}]}", "{lock: {lease: 1s, watchdog: off}, threads: [{name: A, depth: 2}, {name: B, depth: 3}], schedule: [0, 1]}"},
 		{"{threads: [{name: C}]}", "{lock: {lease: 1s, watchdog: off}, threads: [{name: A, depth: 2}, {name: B}, {name: C}], schedule: [0, 1]}"},
 		{"{threads: [{name: A, absent: true}]}", "{lock: {lease: 1s, watchdog: off}, threads: [{name: B}], schedule: [0, 1]}"},
+		{"{threads: [{name: A, absent: true, depth: 3}]}", "{lock: {lease: 1s, watchdog: off}, threads: [{name: A, depth: 3, absent: true}, {name: B}], schedule: [0, 1]}"},
 		{"{schedule: [1]}", "{lock: {lease: 1s, watchdog: off}, threads: [{name: A, depth: 2}, {name: B}], schedule: [1]}"},
 	} {
 		got, want := tree(t, base), tree(t, c.want)

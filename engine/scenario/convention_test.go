@@ -107,6 +107,7 @@ func TestMistakesOfWhatAnOwnLockSays(t *testing.T) {
 		"a key twice":            {`keys: ["{key}", "{key}"]`, "each once"},
 		"a space":                {`keys: ["{key}", "{key} b"]`, "without spaces"},
 		"the owner twice":        {`keys: ["{key}", "{owner}{key}{owner}"]`, "other braces"},
+		"a long key":             {`keys: ["{key}", "{key}` + strings.Repeat("a", scenario.MaxKey-4) + `"]`, "text of at most 64 characters"},
 		"no keys":                {"keys: []", "given an empty list"},
 		"keys beside its own":    {`keys: ["{key}"], like: fenced`, "the scripts of fenced get its keys"},
 		"alike":                  {"replies: {lock: {entered: 1, refused: 1}}", "given 1 for refused, and 1 for entered, allowed: replies that can be told apart"},

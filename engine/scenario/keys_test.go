@@ -1,7 +1,9 @@
 package scenario
 
 import (
+	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -64,4 +66,21 @@ func TestKeysAreFoundByTheirPlaces(t *testing.T) {
 			t.Errorf("at %q is the key %q, %v, want %q", place, key.Name, ok, name)
 		}
 	}
+}
+
+func TestScenariosNamesEveryKey(t *testing.T) {
+	document, err := os.ReadFile("../../lessons/docs/SCENARIOS.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var in func(keys Keys)
+	in = func(keys Keys) {
+		for _, key := range keys {
+			if !regexp.MustCompile(`\b` + key.Name + `(: |:` + "`" + `|:\n)`).Match(document) {
+				t.Errorf("SCENARIOS does not say what %s: is", key.Name)
+			}
+			in(key.Values.Keys)
+		}
+	}
+	in(scenarioKeys)
 }

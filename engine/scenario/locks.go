@@ -62,7 +62,7 @@ func Several() []string {
 // get messages hear of one key, an exhibit's locker has one, and a lock in memory has none.
 func canBeSeveral(p *protocol.Protocol) bool {
 	_, strange := exhibit.HabitsOf(p)
-	return !strange && p.Guard == protocol.InRedis && p.Base == nil && p.Nodes == 0 && p.Leave == nil && p.Companions == nil && p.Token == nil
+	return !strange && p.Guard == protocol.InRedis && p.Base == nil && p.Nodes == 0 && p.Leave == nil && p.Companions == nil
 }
 
 // onlySeveral says of which locks there can be several, and why not of one.

@@ -3,6 +3,7 @@ package scenario_test
 import (
 	"encoding/json"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -413,23 +414,61 @@ func TestAfterIsWrittenWhereThereIsAny(t *testing.T) {
 	}
 }
 
+// Whatever key has a time, it is longer in slow motion: the text is the same, but for its times.
 func TestSlowedIsAllOfIt(t *testing.T) {
-	sc, err := scenario.Parse([]byte(`
-threads: [{name: A, start: 1ms, depth: 2, work: 2ms-3ms, after: 4ms-5ms}]
-faults: [{time: 6ms, do: clock-jump, by: -7ms}, {thread: A, at: work, do: pause, for: 8ms}]
-`))
+	length := regexp.MustCompile(`(\d)ms`)
+	said := ""
+	for _, text := range []string{`
+lock: {lease: 30ms, watchdog: 11ms, max-hold: 12ms, wait: 1 of 2 in 13ms, min-replicas: 1 in 14ms, retry: {interval: 15ms, jitter: 16ms-17ms}}
+resource: {kind: effect, once-per: 18ms}
+threads: [{name: A, start: 1ms, depth: 2, work: 2ms-3ms, after: 4ms-5ms, retry: {interval: 6ms, jitter: 7ms}}]
+faults:
+  - {time: 6ms, do: clock-jump, by: -7ms}
+  - {time: 9ms, do: restart, lose: 10ms, for: 19ms}
+  - {thread: A, at: work, do: pause, for: 8ms}
+`, `
+lock: {protocol: mutex, lease: 30ms, keep: 11ms, retry: {interval: 13ms}}
+threads: [{name: A}]
+defaults: {work: 12ms}
+`} {
+		sc, err := scenario.Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := jsonOf(t, sc)
+		slow, err := sc.Slowed(10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := scenario.Parse([]byte(length.ReplaceAllString(text, "${1}0ms")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := jsonOf(t, slow); got != jsonOf(t, want) {
+			t.Errorf("ten times slower it is %s, want %s", got, jsonOf(t, want))
+		}
+		if jsonOf(t, sc) != before {
+			t.Errorf("what was slowed down is changed itself: %s, was %s", jsonOf(t, sc), before)
+		}
+		said += text
+	}
+	var in func(keys scenario.Keys)
+	in = func(keys scenario.Keys) {
+		for _, key := range keys {
+			if key.Values.Times && !strings.Contains(said, key.Name+": ") {
+				t.Errorf("no text here has the key %s, which is a time", key.Name)
+			}
+			in(key.Values.Keys)
+		}
+	}
+	in(scenario.KeysAt(""))
+}
+
+func jsonOf(t *testing.T, sc *scenario.Scenario) string {
+	t.Helper()
+	text, err := sc.Compact()
 	if err != nil {
 		t.Fatal(err)
 	}
-	slow, err := sc.Slowed(10)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := slow.Threads[0]
-	if got.Start != 10*ms || got.Work != (scenario.Range{Min: 20 * ms, Max: 30 * ms}) || got.After != (scenario.Range{Min: 40 * ms, Max: 50 * ms}) {
-		t.Errorf("ten times slower: start %v, work %v, after %v", got.Start, got.Work, got.After)
-	}
-	if jump, pause := slow.Faults[0], slow.Faults[1]; jump.Time != 60*ms || jump.By != -70*ms || pause.For != 80*ms {
-		t.Errorf("ten times slower: a clock jumps at %v by %v, a pause takes %v", jump.Time, jump.By, pause.For)
-	}
+	return string(text)
 }

@@ -2,7 +2,7 @@ package scenario
 
 import (
 	"fmt"
-	"slices"
+	"reflect"
 	"time"
 
 	"relock/engine/phrase"
@@ -15,40 +15,51 @@ const MaxSlow = 100
 var ErrSlow = phrase.New("in slow motion a time of this scenario would be longer than allowed: %s for retries, %s for others", phrase.Duration(MaxInterval), phrase.Duration(MaxDuration))
 
 // Slowed returns the scenario with all durations multiplied by times, 1 to
-// MaxSlow, so that a person can follow it on the wall clock. It fails with
-// ErrSlow for other factors, and if a duration would leave its range.
+// MaxSlow, so that a person can follow it on the wall clock. Its schedule stays as it is:
+// it is for the virtual clock. It fails with ErrSlow for other factors, and if a duration
+// would leave its range.
 func (s *Scenario) Slowed(times int) (*Scenario, error) {
 	if times < 1 || times > MaxSlow {
 		return nil, fmt.Errorf("%w: slow motion is from 1 to %d times, given %d", ErrSlow, MaxSlow, times)
 	}
-	longest := time.Duration(0)
-	slow := func(d time.Duration) time.Duration {
-		d *= time.Duration(times)
-		longest = max(longest, d, -d)
-		return d
-	}
-	span := func(r Range) Range { return Range{slow(r.Min), slow(r.Max)} }
-	retry := func(r Retry) Retry {
-		r.Interval, r.Jitter = slow(r.Interval), span(r.Jitter)
-		if r.Interval > MaxInterval || r.Jitter.Max > MaxInterval {
-			longest = MaxDuration + 1
-		}
-		return r
-	}
-	other := *s
-	other.Lock.Lease, other.Lock.Watchdog = slow(s.Lock.Lease), slow(s.Lock.Watchdog)
-	other.Lock.Retry = retry(s.Lock.Retry)
-	other.Threads, other.Faults = slices.Clone(s.Threads), slices.Clone(s.Faults)
-	for i := range other.Threads {
-		t := &other.Threads[i]
-		t.Start, t.Work, t.After, t.Retry = slow(t.Start), span(t.Work), span(t.After), retry(t.Retry)
-	}
-	for i := range other.Faults {
-		f := &other.Faults[i]
-		f.Time, f.For, f.By = slow(f.Time), slow(f.For), slow(f.By)
+	other, longest := *s, time.Duration(0)
+	for _, part := range []any{&other.Lock, &other.Resource, &other.Threads, &other.Faults} {
+		longest = max(longest, slow(reflect.ValueOf(part).Elem(), time.Duration(times)))
 	}
 	if longest > MaxDuration {
 		return nil, fmt.Errorf("%d times slower: %w", times, ErrSlow)
 	}
 	return &other, nil
+}
+
+// slow multiplies all durations of a value, in copies of what it points to, and returns the
+// longest: MaxDuration is the most that is allowed.
+func slow(v reflect.Value, times time.Duration) (longest time.Duration) {
+	switch v.Kind() {
+	case reflect.Int64:
+		if d, ok := v.Addr().Interface().(*time.Duration); ok {
+			*d *= times
+			return max(*d, -*d)
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			fresh := reflect.New(v.Type().Elem())
+			fresh.Elem().Set(v.Elem())
+			v.Set(fresh)
+			return slow(fresh.Elem(), times)
+		}
+	case reflect.Slice:
+		v.Set(reflect.AppendSlice(reflect.Zero(v.Type()), v))
+		for i := range v.Len() {
+			longest = max(longest, slow(v.Index(i), times))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			longest = max(longest, slow(v.Field(i), times))
+		}
+		if r, ok := v.Addr().Interface().(*Retry); ok && max(r.Interval, r.Jitter.Max) > MaxInterval {
+			longest = MaxDuration + 1
+		}
+	}
+	return longest
 }

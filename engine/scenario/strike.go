@@ -64,7 +64,7 @@ func (s *Scenario) canStrike(f Fault) bool {
 	case !ok:
 		return false
 	case f.At == "":
-		return s.canHave(k) && f.Node <= s.Lock.Nodes && f.Replica <= s.Lock.Wait.Of
+		return s.canHave(k) && f.Node <= s.Lock.Nodes
 	default:
 		return s.strikesAt(k, f.At) && f.Command <= max(s.commands(f.At), 1)
 	}

@@ -42,3 +42,28 @@ schedule: [0, {do: fail-over, replica: 2}]`))
 		t.Error("the scenario itself has changed")
 	}
 }
+
+// Compared with another lock of a majority, it has as many nodes; with any other lock, as many as
+// that one has.
+func TestAnotherLockOfAMajorityHasTheSameNodes(t *testing.T) {
+	several := 0
+	for _, p := range exhibit.All() {
+		sc := parse(t, "lock: {protocol: "+p.Name+"}\nthreads: [{name: A}]")
+		if p.Nodes > 1 {
+			several++
+			sc = parse(t, "lock: {protocol: "+p.Name+", nodes: 7}\nthreads: [{name: A}]")
+		}
+		for _, q := range exhibit.All() {
+			want := max(q.Nodes, 1)
+			if p.Nodes > 1 && q.Nodes > 1 {
+				want = 7
+			}
+			if got := sc.With(q.Name).Lock.Nodes; got != want {
+				t.Errorf("%s with %d nodes has %d as %s, want %d", p.Name, sc.Lock.Nodes, got, q.Name, want)
+			}
+		}
+	}
+	if several < 2 {
+		t.Errorf("%d locks ask a majority", several)
+	}
+}

@@ -160,7 +160,7 @@ func TestAloneDropsTheMovesThatNoLongerFit(t *testing.T) {
 		{Parent: -1, Moves: []scenario.Move{first}},
 		{Parent: 0, Fork: 1, Moves: many},
 		{Parent: 1, Fork: 9, Moves: append(many[:10:10], second)},
-		{Parent: 0, Moves: []scenario.Move{second, first}},
+		{Parent: 0, Fork: 1, Moves: []scenario.Move{second, first}},
 	}
 	a, err := OpenAlone(t.Context(), sc, lines, func(trace.Event) bool { return false }, nil)
 	if err != nil {

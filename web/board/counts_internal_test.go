@@ -49,6 +49,32 @@ func TestWhenAClassTalks(t *testing.T) {
 	}
 }
 
+// A veil is over the bars from the end of the first vote to the end of the second.
+func TestWhenBarsAreVeiled(t *testing.T) {
+	for _, c := range []struct {
+		round               int
+		closed, told, rules bool
+		veiled              bool
+	}{
+		{1, false, false, true, false},
+		{1, true, false, true, true},
+		{2, false, false, true, true},
+		{2, true, false, true, false},
+		{3, false, false, true, false},
+		{1, true, true, true, false},
+		{2, false, true, true, false},
+		{1, true, false, false, false},
+	} {
+		s := &State{Rules: Rules{Veiled: c.rules}, Question: &Question{Round: c.round, Closed: c.closed, Told: c.told}}
+		if s.Veiled() != c.veiled {
+			t.Errorf("%+v: veiled %v", c, s.Veiled())
+		}
+	}
+	if (&State{Rules: Rules{Veiled: true}}).Veiled() {
+		t.Error("no question, and its bars are veiled")
+	}
+}
+
 // Of each branch a class sees the moves up to where it was asked, or is now: those after
 // them may be the answer.
 func TestMovesThatMayBeTheAnswer(t *testing.T) {

@@ -66,7 +66,7 @@ func TestOneAddressCannotTakeAllSeats(t *testing.T) {
 			n++
 		}
 	}
-	if n := fill("phone"); n < 300 || n > MaxMembers/3+1 {
+	if n := fill("phone"); n != (MaxMembers+2)/3 { // half as many as are left for others, and one where that is no whole number
 		t.Errorf("one address has taken %d of %d seats", n, MaxMembers)
 	}
 	if n := fill("school"); n < 100 {
@@ -77,6 +77,35 @@ func TestOneAddressCannotTakeAllSeats(t *testing.T) {
 	}
 	if conn++; comes(t, f, conn, "someone", Player) != "" {
 		t.Error("nobody else can come in")
+	}
+}
+
+// Who comes back to a locked room keeps the part, but a host only with the host's secret.
+func TestWhoComesBackToALockedRoom(t *testing.T) {
+	now := time.UnixMilli(1_800_000_000_000)
+	f := begun(t, &now)
+	for conn, part := range []Part{Host, Player, Audience} {
+		comes(t, f, conn, "", part)
+	}
+	f.state.Rules.Locked = true
+	for _, c := range []struct {
+		member       int
+		as, is, then Part
+		secret       string
+	}{
+		{1, Player, Host, Player, ""},
+		{2, Audience, Player, Player, ""},
+		{3, Player, Audience, Audience, ""},
+		{3, Host, Audience, Host, "proof"},
+	} {
+		id := fmt.Sprint("m", c.member)
+		if is := f.state.People[id].Part; is != c.is {
+			t.Errorf("%s is %s, want %s", id, is, c.is)
+		}
+		f.decide(t.Context(), Request{Conn: "x/9", Lang: "en", Secret: c.secret, Token: fmt.Sprint(c.member - 1), Fresh: "9", Command: Command{Do: DoJoin, Member: id, Part: c.as}})
+		if then := f.state.People[id].Part; then != c.then {
+			t.Errorf("%s, who was %s, comes back as %s and is %s, want %s", id, c.is, c.as, then, c.then)
+		}
 	}
 }
 

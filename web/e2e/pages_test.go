@@ -135,30 +135,3 @@ func TestAPageLoadsItsOwnModules(t *testing.T) {
 		}
 	}
 }
-
-// TestASecondPageLoadsNothingAgain goes through all pages in one browser.
-func TestASecondPageLoadsNothingAgain(t *testing.T) {
-	t.Parallel()
-	s := everyPage(t)
-	ctx := tab(t)
-	s.asked()
-	times := map[string]int{}
-	for i, path := range append(slices.Clone(s.paths), s.paths...) {
-		do(ctx, t, chromedp.Navigate(s.url+path))
-		until(ctx, t, `document.readyState === "complete"`)
-		loaded(ctx, t, get[[]string](ctx, t, `[...document.querySelectorAll("script[src]")].map((e) => e.getAttribute("src"))`))
-		files := 0
-		for _, file := range s.asked() {
-			if !strings.HasPrefix(file, "/static/") {
-				continue
-			}
-			files++
-			if times[file]++; times[file] > 1 {
-				t.Errorf("%s loads %s again", path, file)
-			}
-		}
-		if i == 0 && files == 0 || i >= len(s.paths) && files > 0 {
-			t.Errorf("%s, the page after %d others, loads %d files", path, i, files)
-		}
-	}
-}

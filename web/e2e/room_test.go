@@ -473,7 +473,9 @@ func TestAxeFindsNothingInARoom(t *testing.T) {
 	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"))
 	do(phone, t, click(`[data-step="A"]`))
 	until(host, t, stands+` === "T1"`)
-	look("host", host)
+	if !testing.Short() { // below it is dark, and in Chinese
+		look("host", host)
+	}
 	for _, dialog := range []string{"people", "scenes", "room", "join"} {
 		do(host, t, inMenu("#more", `[data-dialog=`+dialog+`]`), chromedp.WaitVisible(chromedp.CSS(`#`+dialog)))
 		lookAt("dialog "+dialog, host, "#"+dialog)

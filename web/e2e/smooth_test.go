@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -205,20 +206,31 @@ func shifted(ctx context.Context, t testing.TB) (sum float64, who []string) {
 // stillness is how much of a page may move while it opens (cumulative layout shift).
 const stillness = 0.02
 
-func TestAPageStandsStillWhileItOpens(t *testing.T) {
+// One tab opens every page: each stands still, and loads nothing that a page before it has.
+func TestAPageStandsStillAndLoadsNothingAgain(t *testing.T) {
 	t.Parallel()
-	s := everyPage(t)
 	for name, size := range map[string][2]int64{"desk": {1440, 900}, "phone": {390, 844}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx := tab(t)
+			s, ctx := everyPage(t), tab(t)
+			s.asked()
 			watches(ctx, t)
 			do(ctx, t, chromedp.EmulateViewport(size[0], size[1]))
+			came := map[string]bool{}
 			for _, path := range s.paths {
 				opensWhole(ctx, t, s.url+path)
 				if sum, who := shifted(ctx, t); sum > stillness {
 					t.Errorf("%s moves by %.4f while it opens, at most %v is allowed: %q", path, sum, stillness, who)
 				}
+				for _, file := range s.asked() {
+					if came[file] {
+						t.Errorf("%s loads %s again", path, file)
+					}
+					came[file] = strings.HasPrefix(file, "/static/")
+				}
+			}
+			if files := slices.Collect(maps.Values(came)); !slices.Contains(files, true) {
+				t.Errorf("no file was seen to come: %v", came)
 			}
 		})
 	}

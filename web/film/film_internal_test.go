@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/words"
 )
@@ -89,4 +90,25 @@ func TestAnotherStageIsNoticed(t *testing.T) {
 	overlooked(t, func(a, b *Belief) bool { return a.same(*b) })
 	overlooked(t, (*Card).same)
 	overlooked(t, (*ResourceLine).same)
+}
+
+// How much a picture has room for before anything has happened.
+func TestTheHorizonIsThePlannedWork(t *testing.T) {
+	for text, want := range map[string]float64{
+		"threads: [{name: A, depth: 3, work: 10ms, after: 30ms}]":                                                                  90,
+		"threads: [{name: A, start: 5ms, work: 10ms, repeat: 3}]":                                                                  35,
+		"threads: [{name: A, work: 50ms}, {name: B, work: 20ms, retry: {interval: 15ms}}]":                                         85,
+		"threads: [{name: A, work: 50ms}]\nlock: {lease: 80ms}":                                                                    80,
+		"threads: [{name: A, work: 50ms}]\nlock: {lease: 101ms}":                                                                   50,
+		"threads: [{name: A, work: 50ms}]\nfaults: [{thread: A, at: work, do: pause, for: 300ms}]\nlock: {lease: 1s}":              350,
+		"threads: [{name: A, work: 50ms}]\nfaults: [{time: 5ms, do: restart, for: 500ms}, {time: 9ms, do: clock-jump, by: 500ms}]": 50,
+	} {
+		sc, err := scenario.Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := horizon(sc); got != want {
+			t.Errorf("%s: %v ms, want %v", text, got, want)
+		}
+	}
 }

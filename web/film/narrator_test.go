@@ -222,6 +222,23 @@ func TestATieAtTheEndOfALeaseInWords(t *testing.T) {
 			t.Errorf("%s: %q", text, sentences(p, words.English))
 		}
 	}
+	// The lease that ends is of the new master's key, and B asks the old one.
+	apart := lessonstest.PlayScenario(t, parse(t, `
+lock: {protocol: mutex, watchdog: off, lease: 100ms, retry: {times: 9, interval: 50ms}}
+threads: [{name: A, work: 500ms}, {name: B, start: 110ms, work: 95ms, repeat: 2}, {name: C, start: 105ms, work: 500ms}]
+faults: [{time: 10ms, do: two-masters, thread: B, for: 900ms}]`))
+	times := 0
+	for _, sentence := range sentences(apart, words.English) {
+		if strings.HasPrefix(sentence, "B has the lock") {
+			times++
+		}
+		if strings.HasPrefix(sentence, strings.Replace(tie, "A has", "B has", 1)) {
+			t.Error(sentence)
+		}
+	}
+	if times != 2 {
+		t.Errorf("B has the lock %d times, want 2", times)
+	}
 }
 
 // Each sentence was checked by hand against the run's trace.

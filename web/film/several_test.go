@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"relock/lessons/lessonstest"
 	"relock/web/film"
+	"relock/web/words"
 )
 
 // Two that wait for one another's keys: each says what it has and what it waits for, each
@@ -41,5 +43,25 @@ func TestWhoGivesBackSaysSo(t *testing.T) {
 	_, rows, _ := staged(t, "two-locks-give-back.yaml")
 	if a := rows[4].Stage.Beliefs[0]; a.State != film.Waits || a.Cord != film.NoCord || a.Does != "has given back what it had, begins again at 127 ms" {
 		t.Errorf("%+v", a)
+	}
+}
+
+// A key says who waits for it with another one in hand: they may close a circle.
+func TestWhoHasNothingIsNotNamedAtTheKeyThatItWaitsFor(t *testing.T) {
+	p := lessonstest.PlayScenario(t, parse(t, "lock: {protocol: mutex}\nlocks: [a, b]\nthreads: [{name: A, work: 80ms}, {name: B, start: 10ms, work: 20ms}]"))
+	f := film.New(words.English, p.Scenario, p.Owners)
+	waited := false
+	for _, e := range p.Events {
+		f.Add(e)
+		stage := f.Rows()[len(f.Rows())-1].Stage
+		waited = waited || stage.Beliefs[1].State == film.Waits
+		for _, n := range stage.Nodes {
+			if n.Clock != "" {
+				t.Fatalf("%s is %s", n.Name, n.Clock)
+			}
+		}
+	}
+	if !waited {
+		t.Error("B never waits")
 	}
 }

@@ -161,6 +161,13 @@ func TestWaitingUntilThen(t *testing.T) {
 	if got, want := tl.Rows()[5].Cells[0].Title, "paused until 320 ms, then working until 360 ms"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	// A pause makes work end later, but no sleep.
+	tl.Add(trace.Event{Seq: 8, Step: 7, At: 400, Thread: "A", Key: trace.Absent(), Body: trace.Wait{For: 40, Why: trace.WaitRetry}})
+	tl.Add(trace.Event{Seq: 9, Step: 7, At: 400, Thread: "A", Key: trace.Absent(), Body: trace.Fault{Do: "pause", ForMS: 20}})
+	tl.Add(trace.Event{Seq: 10, Step: 8, At: 401, Thread: "B", Key: trace.Absent(), Body: trace.Work{State: trace.WorkEnd, Level: 1}})
+	if got, want := tl.Rows()[7].Cells[0].Title, "paused until 420 ms, waiting until 440 ms"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
 
 // Work after a nested call is told from the work before it, and work that its

@@ -80,6 +80,7 @@ var better = []struct {
 	{"mutex-blind", "mutex", "Renew only one's own lease"},
 	{"mutex-pxat", "mutex", "A span instead of an instant"},
 	{"mutex-take-back", "mutex", "Report the loss instead of taking the lock again"},
+	{"redsync", "redsync-reset", "Set the value again on a node that has lost it"},
 	{"mutex-stray-watchdog", "mutex", "Stop the watchdog with the unlock"},
 	{"mutex", "mutex-own-value", "Let one's own value in"},
 	{"reentrant-naive", "reentrant", "Calls that name their level: sent twice, they count once"},

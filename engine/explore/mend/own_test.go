@@ -113,3 +113,22 @@ faults: [{time: 100ms, do: restart}]
 		}
 	}
 }
+
+// One restart at a time loses nothing where the renewal between two of them sets the value again.
+func TestNodesThatRestartOneAfterTheOther(t *testing.T) {
+	sc := parsed(t, `
+lock: {protocol: redsync, nodes: 3, lease: 1s, watchdog: 200ms, retry: {times: 10, interval: 150ms}}
+threads: [{name: A, work: 900ms}, {name: B, start: 100ms, work: 50ms}]
+faults: [{time: 250ms, node: 1, do: restart}, {time: 550ms, node: 2, do: restart}]
+`)
+	r, err := mend.Search(t.Context(), sc, explore.Bounds{MaxStates: 600}, mend.Options{Narrow: true})
+	if err != nil || r.Before.Broken.Sign() == 0 {
+		t.Fatalf("before: %+v, %v", r.Before, err)
+	}
+	for _, name := range []string{"keep: true", "for: 1s", "protocol: redsync-reset"} {
+		i := slices.IndexFunc(r.Cures, func(c mend.Cure) bool { return c.Name == name })
+		if i < 0 || r.Cures[i].After.Broken.Sign() > 0 || r.Cures[i].Verdict == mend.Nothing {
+			t.Errorf("%s does not mend it: %+v", name, r.Cures)
+		}
+	}
+}

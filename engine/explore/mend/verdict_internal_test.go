@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"relock/engine/check"
 	"relock/engine/scenario"
@@ -230,4 +231,55 @@ threads: [{name: A, work: 130ms}, {name: B, start: 10ms, work: 80ms}]
 			t.Errorf("%s was played again: %s", c.Name, c.Note)
 		}
 	}
+}
+
+func TestTheLongestHold(t *testing.T) {
+	const threads = "threads: [{name: A, depth: 2, work: 10ms, after: 5ms}, {name: B, work: 15ms}]\n"
+	for faults, want := range map[string]time.Duration{
+		"": 25 * time.Millisecond,
+		"{thread: A, at: work, do: pause, for: 100ms}":                                   125 * time.Millisecond,
+		"{thread: B, at: work, do: pause, for: 100ms}":                                   115 * time.Millisecond,
+		"{time: 1ms, do: restart, for: 200ms}":                                           225 * time.Millisecond,
+		"{time: 1ms, do: clock-jump, by: 300ms}":                                         325 * time.Millisecond,
+		"{time: 1ms, do: clock-jump, by: -300ms}":                                        25 * time.Millisecond,
+		"{thread: A, at: work, do: pause, for: 7ms}, {time: 1ms, do: restart, for: 9ms}": 41 * time.Millisecond,
+	} {
+		if got := longestHold(parse(t, threads+"faults: ["+faults+"]")); got != want {
+			t.Errorf("%s: %s, want %s", faults, got, want)
+		}
+	}
+}
+
+// The longest pause is the one that is made longer, and the others stay.
+func TestALongerPause(t *testing.T) {
+	sc := parse(t, "threads: [{name: A}, {name: B}]\nfaults: [{thread: A, at: work, do: pause, for: 20ms}, {thread: B, at: work, do: pause, for: 50ms}, {thread: B, at: work, do: pause, for: 10ms}]")
+	var got []time.Duration
+	for _, f := range paused(sc, time.Second).Faults {
+		got = append(got, f.For)
+	}
+	if want := []time.Duration{20 * time.Millisecond, time.Second, 10 * time.Millisecond}; !slices.Equal(got, want) {
+		t.Errorf("pauses of %v, want %v", got, want)
+	}
+}
+
+// Who gives back already is not told to.
+func TestWhoGivesBackNeedNotBeTold(t *testing.T) {
+	m := maker{sc: parse(t, "locks: [a, b]\nlock: {protocol: mutex}\nthreads: [{name: A, retry: {give-back: true}}, {name: B}, {name: C, takes: [b]}]")}
+	m.giveBack()
+	if len(m.list) != 1 || m.list[0].Name != "give-back: true, jitter: 0ms-50ms" {
+		t.Fatalf("%+v", m.list)
+	}
+	was, now := m.sc.Threads, m.list[0].Scenario.Threads
+	if now[0].Retry != was[0].Retry || !now[1].Retry.GiveBack || now[1].Retry.Jitter.Max == 0 || now[2].Retry != was[2].Retry {
+		t.Errorf("A %+v, B %+v, C %+v", now[0].Retry, now[1].Retry, now[2].Retry)
+	}
+}
+
+func parse(t *testing.T, text string) *scenario.Scenario {
+	t.Helper()
+	sc, err := scenario.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sc
 }

@@ -17,7 +17,7 @@ var all = []*protocol.Protocol{
 	protocol.Reentrant, protocol.Sequenced, protocol.Notify, protocol.Fair, protocol.Fenced,
 	ReentrantNaive, Mutex, MutexDelex, MutexOwnValue, MutexPXAT, MutexBlind, MutexTakeBack,
 	MutexStrayWatchdog, MutexGetDel, MutexUnsafe, Value, SetnxHash,
-	protocol.RedlockInTurn, protocol.Redsync, Spin, None,
+	protocol.RedlockInTurn, protocol.Redsync, protocol.RedsyncReset, Spin, None,
 }
 
 // Named returns the protocol with a name; if there is none, a protocol without

@@ -11,12 +11,9 @@ import (
 var (
 	//go:embed pxat-renew.lua
 	pxatRenewSource string
-	//go:embed take-back-renew.lua
-	takeBackRenewSource string
 
 	pxatRenewScript = protocol.NewScript(protocol.CallRenew, "pxat-renew.lua", pxatRenewSource,
 		func(all []any, r protocol.Request) []any { return append(all, r.Owner, ends(r)) })
-	takeBackRenewScript = protocol.NewScript(protocol.CallRenew, "take-back-renew.lua", takeBackRenewSource, protocol.OwnerAndLease)
 )
 
 // ends is when a lease that begins now ends by the client's clock, in
@@ -50,8 +47,8 @@ var MutexTakeBack = &protocol.Protocol{
 	Summary: "a renewal that finds no key takes the lock again: a loss is never noticed",
 	Lock:    setNXPX,
 	Unlock:  protocol.Run(protocol.MutexUnlock),
-	Renew:   protocol.Run(takeBackRenewScript),
-	Scripts: []protocol.Script{protocol.MutexUnlock, takeBackRenewScript},
+	Renew:   protocol.Run(protocol.MutexRenewOrSet),
+	Scripts: []protocol.Script{protocol.MutexUnlock, protocol.MutexRenewOrSet},
 	First:   map[string]string{protocol.CallLock: "SET"},
 	Plain:   map[string]string{protocol.CallLock: plainSetNXPX},
 }

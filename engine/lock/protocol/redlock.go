@@ -18,11 +18,15 @@ var (
 	mutexUnlockSource string
 	//go:embed mutex-renew.lua
 	mutexRenewSource string
+	//go:embed mutex-renew-or-set.lua
+	mutexRenewOrSetSource string
 
 	// MutexUnlock deletes a string that is still the owner's.
 	MutexUnlock = NewScript(CallUnlock, "mutex-unlock.lua", mutexUnlockSource, OwnerOnly)
 	// MutexRenew renews the lease of a string that is still the owner's.
 	MutexRenew = NewScript(CallRenew, "mutex-renew.lua", mutexRenewSource, OwnerAndLease)
+	// MutexRenewOrSet is MutexRenew that sets the string again where there is none.
+	MutexRenewOrSet = NewScript(CallRenew, "mutex-renew-or-set.lua", mutexRenewOrSetSource, OwnerAndLease)
 )
 
 // quorum is a mutex on a majority of independent nodes. A grant counts only if
@@ -49,6 +53,7 @@ type quorum struct {
 	patient bool // wait for all nodes
 	sweeps  bool // without a majority, release on all nodes, not only those that granted or are silent
 	once    bool // do not repeat a release that a node did not answer
+	resets  bool // a renewal sets the string again on a node that has lost it
 	drift   func(lease time.Duration) time.Duration
 }
 
@@ -67,13 +72,23 @@ var RedlockInTurn = quorum{drift: func(lease time.Duration) time.Duration { retu
 // that arrived late does not linger. Its own defaults are a lease of 8 s and 32
 // tries with a random pause of 50 to 250 ms before each but the first; it
 // renews only on request. Source: go-redsync/redsync.
-var Redsync = quorum{patient: true, sweeps: true, once: true, drift: func(lease time.Duration) time.Duration { return lease / 100 }}.protocol("redsync",
-	"redlock as go-redsync has it: all nodes asked at once, a drift of one hundredth")
+var Redsync = redsync.protocol("redsync", "redlock as go-redsync has it: all nodes asked at once, a drift of one hundredth")
+
+var redsync = quorum{patient: true, sweeps: true, once: true, drift: func(lease time.Duration) time.Duration { return lease / 100 }}
+
+// RedsyncReset is Redsync whose renewal sets the value again on a node that has lost it:
+// nodes that restart without their data, one between each two renewals, lose nothing.
+// Source: go-redsync/redsync, WithSetNXOnExtend (pull request 149).
+var RedsyncReset = func() *Protocol {
+	q := redsync
+	q.resets = true
+	return q.protocol("redsync-reset", "redsync whose renewal sets the value again on a node that has lost it")
+}()
 
 func (q quorum) protocol(name string, summary phrase.Text) *Protocol {
 	return &Protocol{
 		Name: name, Summary: summary, Lock: q.lock, Unlock: q.unlock, Renew: q.renew, Force: q.force,
-		Scripts:  []Script{MutexUnlock, MutexRenew},
+		Scripts:  []Script{MutexUnlock, q.renewal()},
 		First:    map[string]string{CallLock: "SET"},
 		Most:     map[string]int{CallLock: 2}, // the grant, and giving it back
 		Plain:    map[string]string{CallLock: q.plain()},
@@ -156,10 +171,22 @@ func (q quorum) unlock(ctx context.Context, r Request) (Reply, error) {
 }
 
 func (q quorum) renew(ctx context.Context, r Request) (Reply, error) {
+	renew := question(func(ctx context.Context, node Request) (bool, error) {
+		answer, err := q.renewal().Run(ctx, node.Client, node.Keys, node.Words.owner, node.Words.lease)
+		return answer.Code == Granted, err
+	})
 	if !q.patient {
-		return newBallot(r).settle(ctx, question(renewOwn).inTime).reply(ctx, r)
+		return newBallot(r).settle(ctx, renew.inTime).reply(ctx, r)
 	}
-	return q.ask(ctx, r, r.Nodes, renewOwn).reply(ctx, r)
+	return q.ask(ctx, r, r.Nodes, renew).reply(ctx, r)
+}
+
+// renewal is the script that renews on each node.
+func (q quorum) renewal() Script {
+	if q.resets {
+		return MutexRenewOrSet
+	}
+	return MutexRenew
 }
 
 // force deletes the lock on every node, no matter who holds it.
@@ -208,11 +235,6 @@ func (q question) inTime(ctx context.Context, node Request) (bool, error) {
 func setOwn(ctx context.Context, node Request) (bool, error) {
 	set, err := node.Text(ctx, "SET", node.Key, node.Owner, "NX", "PX", node.Lease.Milliseconds())
 	return set == "OK", err
-}
-
-func renewOwn(ctx context.Context, node Request) (bool, error) {
-	answer, err := MutexRenew.Run(ctx, node.Client, node.Keys, node.Words.owner, node.Words.lease)
-	return answer.Code == Granted, err
 }
 
 // deleteOwnAgain is deleteOwn for a node that we may have to ask again. On a repeat

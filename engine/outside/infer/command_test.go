@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"relock/engine/outside/infer"
+	"relock/engine/trace"
 )
 
 // The keys that a command names, whether it writes, whether it may take a lock, and its name in
@@ -107,6 +108,28 @@ func TestTheMarksAsLinesOfAWorker(t *testing.T) {
 		enter, leave := infer.MarkLines(strings.Fields(command))
 		if enter != want || leave != strings.ReplaceAll(want, infer.MarkEnter, infer.MarkLeave) {
 			t.Errorf("%s: %s and %s, want %s", command, enter, leave, want)
+		}
+	}
+}
+
+func TestStatesAreEqualIfNothingOfThemDiffers(t *testing.T) {
+	a, b := "a", "b"
+	states := []trace.KeyState{
+		trace.Absent(),
+		{Type: trace.TypeString, Value: &a, PTTL: 10},
+		{Type: trace.TypeString, Value: &b, PTTL: 10},
+		{Type: trace.TypeString, Value: &a, PTTL: 9},
+		{Type: trace.TypeHash, Fields: map[string]string{"a": "1"}, PTTL: 10},
+		{Type: trace.TypeHash, Fields: map[string]string{"a": "2"}, PTTL: 10},
+		{Type: trace.TypeSet, Fields: map[string]string{"a": "1"}, PTTL: 10},
+		{Type: trace.TypeList, Length: 1, PTTL: 10},
+		{Type: trace.TypeList, Length: 2, PTTL: 10},
+	}
+	for i, one := range states {
+		for j, other := range states {
+			if infer.Equal(one, other) != (i == j) {
+				t.Errorf("%+v and %+v: equal is %v", one, other, i != j)
+			}
 		}
 	}
 }

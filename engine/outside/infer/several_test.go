@@ -8,13 +8,15 @@ import (
 	"testing"
 	"time"
 
+	"relock/engine/check"
+	"relock/engine/lock"
 	"relock/engine/outside/infer"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 )
 
 // two folds what threads do to the locks x and y, a line each: "A x" takes one, "A -x" and
-// "A -x -y" delete, "idle" lets a minute pass in which A and B ask in vain; at its end both
+// "A -x -y" delete, "A x>y" renames, "idle" lets a minute pass in which A and B ask in vain; at its end both
 // leases are over.
 func two(t *testing.T, lines ...string) *infer.Several {
 	t.Helper()
@@ -42,6 +44,10 @@ func two(t *testing.T, lines ...string) *infer.Several {
 				state[key[1:]] = trace.Absent()
 			}
 			r.Reply = gone
+		case strings.Contains(words[1], ">"):
+			from, to, _ := strings.Cut(words[1], ">")
+			r.Args, r.Reply = []string{"RENAME", from, to}, "OK"
+			state[from], state[to] = trace.Absent(), state[from]
 		default:
 			r.Args = []string{"SET", words[1], words[0], "NX", "PX", "60000"}
 			if !state[words[1]].Exists() {
@@ -136,6 +142,18 @@ func TestWhatBreaksNothingOfTwoLocks(t *testing.T) {
 	}
 }
 
+// What is a call of two locks is told as the first one's.
+func TestACommandOfTwoLocksIsToldAsTheFirstOnes(t *testing.T) {
+	for line, want := range map[string]string{"A x>y": lock.CallUnlock, "A y>x": lock.CallLock, "A -x -y": lock.CallUnlock} {
+		taken := map[bool]string{true: "A y", false: "A x"}[line == "A y>x"]
+		for _, e := range two(t, taken, line).Events() {
+			if c, ok := e.Body.(trace.Command); ok && c.Args[0] != "SET" && c.Call != want {
+				t.Errorf("%s is a call %s, want %s", line, c.Call, want)
+			}
+		}
+	}
+}
+
 // A trace's locks have names as a scenario may have them, and no two have the same.
 func TestNamesOfLocks(t *testing.T) {
 	long := strings.Repeat("k", scenario.MaxKey+9)
@@ -164,6 +182,25 @@ func TestACountIsNotTheNumberOfACall(t *testing.T) {
 			if got := all[len(all)-1].Belief["A"]; strconv.Itoa(got) != count {
 				t.Fatalf("after %d calls A believes to hold %d levels, and the count is %s", n+1, got, count)
 			}
+		}
+	}
+}
+
+// Who is shut out hears of the key that is left, unless it is not why.
+func TestAKeyThatIsNotWhyIsNotNamed(t *testing.T) {
+	value := "a"
+	left := trace.KeyState{Type: trace.TypeString, Value: &value, PTTL: trace.NoExpiry}
+	for _, beside := range []bool{false, true} {
+		j := infer.New([]string{"A", "B"}, infer.Lock{Key: "k"}, "", false, infer.Roles{})
+		j.See(infer.Record{Thread: "A", Args: []string{"SET", "k", value, "NX"}, Reply: "OK", Before: trace.Absent(), After: left})
+		j.See(infer.Record{Thread: "A", Ended: trace.Crashed, Before: left, After: left})
+		j.Finish(infer.Over{Key: left, Tried: true, After: map[string]time.Duration{"A": check.Never, "B": check.Never}, Beside: beside})
+		list := j.Broken()
+		if len(list) != 1 || list[0].Rule != check.ShutOut {
+			t.Fatalf("%+v", list)
+		}
+		if named := strings.Contains(list[0].Detail, "key"); named == beside {
+			t.Errorf("beside the key %v: %s", beside, list[0].Detail)
 		}
 	}
 }
