@@ -57,7 +57,7 @@ func importLog(ctx context.Context, args []string, env environment) int {
 	var o logs.Options
 	lockFlags(fs, env, &o.Key, &o.Kind, &o.Also, "of the keys that could be locks, the one that most commands name")
 	fs.StringVar(&o.Threads, "threads", "", env.say("who is a thread, `WHO`: %s (default: what the key says of its holder, else the connection)", strings.Join(logs.Threads(), ", ")))
-	fs.StringVar(&o.Resource, "resource", "", env.say("the `key` of what the lock protects: its GETs and SETs are reads and writes; an RPUSH is something done that must be done once"))
+	fs.StringVar(&o.Resource, "resource", "", env.say("the `key` of what the lock protects: its GETs and SETs are reads and writes"))
 	fs.IntVar(&o.Nodes, "nodes", 0, env.say("how many servers the lock is on (default: as many as there are files); without its log, nobody knows what a server did"))
 	asJSON := fs.Bool("json", false, env.say("print the trace as JSON Lines"))
 	all := fs.Bool("all", false, env.say("print all rows of a long log, not only those beside a broken rule"))

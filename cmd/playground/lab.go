@@ -200,7 +200,8 @@ func (f *labFlags) declare(fs *flag.FlagSet, env environment) {
 	fs.IntVar(&f.o.MaxFaults, "max-faults", 1, env.say("at most `N` faults in an order, 0 to %d", lab.MaxFaults))
 	fs.IntVar(&f.o.MaxOrders, "max-orders", 2000, env.say("try `N` orders, 1 to %d; if there are more, draw some at random", typed(lab.MaxOrders)))
 	lockFlags(fs, env, &f.o.Key, &f.o.Kind, &f.o.Also, "the key whose state decided what another thread was told")
-	fs.StringVar(&f.o.Resource, "resource", "", env.say("the `key` of what the lock protects: its GETs and SETs are reads and writes; an RPUSH is something done that must be done once"))
+	fs.StringVar(&f.o.Resource, "resource", "", env.say("the `key` of what the lock protects: its GETs and SETs are reads and writes"))
+	fs.BoolVar(&f.o.Once, "once", false, env.say("what a worker writes down with RPUSH on the key of -resource must be done once"))
 	fs.StringVar(&f.o.Clock, "clock", "", env.say("Redis' `clock`: gate (it stands still) or wall (default: gate; wall without a COMMAND, and with -redis)"))
 	fs.StringVar(&f.url, "redis", "", env.say("put the Redis at this `URL` behind the gate, instead of the embedded one (with ?master_name=NAME, the master that a sentinel names; with ?cluster=true and -key, the node that has the key); the lab deletes there every key that your clients name, before each round"))
 	fs.BoolFunc("probe", env.say("at the end of each order, let each thread try once more to get in, alone: is anybody shut out? (default true)"), func(text string) error {
@@ -472,6 +473,7 @@ type (
 		Key      string         `json:"key,omitempty"`  // the lock's, or of several with commas between them
 		Kind     string         `json:"kind,omitempty"` // of -inside; keys of several
 		Resource string         `json:"resource,omitempty"`
+		Once     bool           `json:"once,omitempty"`
 		Checked  string         `json:"checked_on,omitempty"` // the version of a Redis of this machine that was asked, too
 		First    *divergedForm  `json:"first_difference,omitempty"`
 		Worker   *labWorkerForm `json:"worker,omitempty"`
@@ -509,7 +511,7 @@ func (f labFlags) print(env environment, found *lab.Found, saved map[*lab.Order]
 	enc.SetEscapeHTML(false)
 	form := labForm{
 		Lab: 1, Command: f.o.Command, Threads: f.o.Threads, faultsForm: newFaultsForm(f.o.Faults, f.o.MaxFaults), Ending: found.Ending,
-		Orders: strconv.Itoa(found.Orders), Broken: strconv.Itoa(found.Broken), Diverged: found.Diverged, Store: found.Store, Key: found.Key, Kind: f.o.Kind.String(), Resource: f.o.Resource,
+		Orders: strconv.Itoa(found.Orders), Broken: strconv.Itoa(found.Broken), Diverged: found.Diverged, Store: found.Store, Key: found.Key, Kind: f.o.Kind.String(), Resource: f.o.Resource, Once: f.o.Once,
 		Checked: found.Checked.On, Judgement: found.Judgement(),
 	}
 	if f.o.Nodes > 1 {

@@ -289,6 +289,9 @@ func labArguments(o lab.Options, anyone bool) []string {
 	if o.Resource != "" {
 		args = append(args, "-resource", o.Resource)
 	}
+	if o.Once {
+		args = append(args, "-once")
+	}
 	if anyone {
 		args = append(args, "-listen", lab.ListenAll)
 	}

@@ -35,6 +35,7 @@ type Lab struct {
 	Within  explore.Bounds
 
 	resource string              // the key of what the lock protects, or ""
+	once     bool                // what is pushed on it must be done once
 	rules    map[string]*big.Int // of the orders, those that break a rule, by its name
 }
 
@@ -60,6 +61,9 @@ func (f *Lab) Line() string {
 	}
 	if f.resource != "" {
 		words = append(words, "-resource", f.resource)
+	}
+	if f.once {
+		words = append(words, "-once")
 	}
 	return strings.Join(append(append(words, "--"), f.Command...), " ")
 }
@@ -147,6 +151,7 @@ func readLab(course fs.FS, folder, name string) (*Lab, error) {
 			Rule      string   `json:"rule"`
 			Verdict   string   `json:"verdict"`
 			Resource  string   `json:"resource"`
+			Once      bool     `json:"once"`
 		}
 		if err := notJSON(json.Unmarshal(line, &said)); err != nil {
 			return nil, phrase.New("%s: %s", file, err)
@@ -158,7 +163,7 @@ func readLab(course fs.FS, folder, name string) (*Lab, error) {
 			return nil, phrase.New("%s: its verdict is %q; allowed: %s or %s, so that a text can say that none breaks a rule", file, said.Verdict, verdict.Broken, verdict.Unbroken)
 		case said.Lab == 1:
 			f.Command, f.Orders, f.Broken = said.Command, count(said.Orders), count(said.Broken)
-			f.resource = said.Resource
+			f.resource, f.once = said.Resource, said.Once
 			f.Within = explore.Bounds{Delays: AnyDelays, Kinds: said.Faults, MaxFaults: said.MaxFaults}
 		case said.Rule != "":
 			rule, _ := check.Named(said.Rule) // the file may be older than its name

@@ -424,17 +424,16 @@ func (r *reader) ofReview(y *itemYAML, kind Kind) (*Review, *Run, error) {
 	for file, mended := range code.Variants() {
 		found, err := readLab(r.course, reviews, file)
 		if err == nil && len(mended) == len(code.Faults) {
-			code.whole[file] = found
-			code.whole[file+Once], err = readLab(r.course, reviews, file+Once)
+			if code.whole[file] = found; found.once {
+				code.Once, err = readLab(r.course, reviews, file+Once)
+				code.whole[file+Once] = code.Once
+			}
 		}
 		if err != nil {
 			return nil, nil, err
 		}
 		if !strings.HasSuffix(file, equal) {
 			code.left[code.choice(mended)] = found
-		}
-		if once := code.whole[file+Once]; once != nil && once.resource == code.Whole.resource {
-			code.Once = once
 		}
 	}
 	if code.Ran, err = code.lines(r.course, run); err != nil {

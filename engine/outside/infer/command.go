@@ -202,6 +202,7 @@ type Lock struct {
 	Key  string     // "" to find it
 	Kind check.Kind // how many may be inside at once, as Inside has it
 	Also []string   // keys of further locks that threads hold beside it, each exclusive
+	Once bool       // what an RPUSH on the key of what the lock protects writes down must be done once
 }
 
 // MostLocks is how many locks are judged at once.

@@ -65,7 +65,7 @@ type Reading struct {
 // Known has the effects of commands seen before; it grows. With marks, beliefs come from the marks alone.
 func New(threads []string, of Lock, protected string, marks bool, known Roles) *Reading {
 	j := &Reading{
-		register: registerOf(threads), resource: resource{key: protected, read: map[string]int{}}, lock: of, key: of.Key, marks: marks, roles: known, scripts: map[string]scripted{}, shared: map[string]bool{},
+		register: registerOf(threads), resource: resource{key: protected, once: of.Once, read: map[string]int{}}, lock: of, key: of.Key, marks: marks, roles: known, scripts: map[string]scripted{}, shared: map[string]bool{},
 		belief: map[string]int{}, attempts: map[string]int{}, marked: newMarked(), now: trace.Absent(),
 	}
 	j.checker = check.New(j.owners, protocol.InRedis, of.Kind)

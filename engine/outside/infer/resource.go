@@ -11,6 +11,7 @@ import (
 // resource is what the lock protects, as commands have left it.
 type resource struct {
 	key            string // "" where it is not known
+	once           bool   // see Lock.Once
 	version, value int
 	read           map[string]int // the version a thread has read, by thread
 }
@@ -76,7 +77,10 @@ func (s *resource) touch(thread string, args []string, reply any, tell func(trac
 	case "INCR", "DECR", "INCRBY", "DECRBY":
 		reads()
 		writes(number(reply))
-	case "RPUSH": // a book of what is done, which must be done once
+	case "RPUSH":
+		if !s.once {
+			return
+		}
 		s.version++
 		tell(trace.Resource{Op: trace.OpWrite, Effect: true, Value: number(reply), Version: s.version, Based: s.version - 1})
 	}

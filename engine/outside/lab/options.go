@@ -33,6 +33,7 @@ type Options struct {
 	Kind      check.Kind // of the lock: how many may be inside at once, as check.Inside has it
 	Also      []string   // keys of further locks, each exclusive; with marks, which name the locks, they only are keys
 	Resource  string     // the key of what the lock protects
+	Once      bool       // what an RPUSH on Resource writes down must be done once
 	Clock     string     // ClockGate or ClockWall
 	Listen    string     // where the ports are: a host, or ListenAll; "" is loopback
 	External  *store.External
@@ -91,6 +92,9 @@ func (o Options) Check() error {
 	case o.Key != "" && slices.Contains(o.Lock().Keys(), o.Resource):
 		return phrase.New("-key and -resource are both %.60q; the lock and what it protects are two keys", o.Key)
 	}
+	if o.Once && (o.Resource == "" || o.Nodes > 1 || len(o.Also) > 0) {
+		return phrase.New("-once: what is pushed on the key of -resource must be done once; allowed: with -resource, of one lock on one Redis")
+	}
 	if err := infer.Judges(o.Lock(), o.Nodes); err != nil {
 		return err
 	}
@@ -129,7 +133,7 @@ func (o Options) backends() (nodes, error) {
 
 // fold returns the fold of no records yet of one order.
 func (o Options) fold(key string, marks bool, known infer.Roles) infer.Fold {
-	return infer.Fresh(o.Nodes, threadNames(o.Threads), infer.Lock{Key: key, Kind: o.Kind, Also: o.Also}, o.Resource, marks, known)
+	return infer.Fresh(o.Nodes, threadNames(o.Threads), infer.Lock{Key: key, Kind: o.Kind, Also: o.Also, Once: o.Once}, o.Resource, marks, known)
 }
 
 // ListenAll is every address of this machine.
