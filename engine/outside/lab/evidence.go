@@ -142,6 +142,9 @@ func (s *search) shows(o *Order, j infer.Fold) {
 	}
 	s.evidence.Untried = s.evidence.Untried || j.Untried()
 	for _, r := range o.records {
+		if s.o.Resource != "" && (infer.Touches(r.Args).Names(s.o.Resource) || slices.ContainsFunc(r.Tx, func(args []string) bool { return infer.Touches(args).Names(s.o.Resource) })) {
+			s.users[r.Thread] = true
+		}
 		if r.Thread != "" && r.Args != nil && r.Mark == "" {
 			s.lastSaid[r.Thread] = r
 		}
@@ -228,6 +231,9 @@ func (s *search) conclude() {
 	}
 	for i, u := range e.Unstruck {
 		e.Unstruck[i].Why = s.whyUnstruck(u.Fault)
+	}
+	if n := len(s.users); s.o.Resource != "" && n < min(2, s.o.Threads) {
+		e.Untouched = phrase.Say("Of the threads %[1]d have read or written %[2]s.", n, s.o.Resource)
 	}
 	if e.Inside < 2 {
 		e.Alone = s.outside()
