@@ -581,8 +581,8 @@ func (f labFlags) table(env environment, found *lab.Found, one *lab.Order, saved
 	if one != nil {
 		list = []lab.Rule{{Order: one}}
 	}
-	for _, r := range list {
-		if printed[r.Order] {
+	for n, r := range list {
+		if printed[r.Order] || f.bare && n > 0 {
 			continue
 		}
 		printed[r.Order] = true
