@@ -192,7 +192,7 @@ func TestTheWorkersToStartFromRun(t *testing.T) {
 			}
 		}
 		env, out, stderr := labEnvironment("")
-		if code := command(t.Context(), []string{"learn", "-ladder", dir}, env); code != exitUnexpected || !strings.Contains(out.String(), "mutual exclusion") || !strings.Contains(out.String(), "Level 1 does not hold yet.") {
+		if code := command(t.Context(), []string{"learn", "-ladder", dir}, env); code != exitUnexpected || !strings.Contains(out.String(), "two inside at once (mutual-exclusion)") || !strings.Contains(out.String(), "Level 1 does not hold yet.") {
 			t.Errorf("%s: code %d:\n%s%s", name, code, out, stderr)
 		}
 	}

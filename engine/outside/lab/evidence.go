@@ -142,7 +142,8 @@ func (s *search) shows(o *Order, j infer.Fold) {
 	}
 	s.evidence.Untried = s.evidence.Untried || j.Untried()
 	for _, r := range o.records {
-		if s.o.Resource != "" && (infer.Touches(r.Args).Names(s.o.Resource) || slices.ContainsFunc(r.Tx, func(args []string) bool { return infer.Touches(args).Names(s.o.Resource) })) {
+		uses := func(args []string) bool { return len(args) > 0 && infer.Touches(args).Names(s.o.Resource) }
+		if uses(r.Args) || slices.ContainsFunc(r.Tx, uses) {
 			s.users[r.Thread] = true
 		}
 		if r.Thread != "" && r.Args != nil && r.Mark == "" {
