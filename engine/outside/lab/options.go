@@ -33,6 +33,7 @@ type Options struct {
 	Kind      check.Kind // of the lock: how many may be inside at once, as check.Inside has it
 	Also      []string   // keys of further locks, each exclusive; with marks, which name the locks, they only are keys
 	Resource  string     // the key of what the lock protects
+	Rules     []string   // that count; none are all
 	Clock     string     // ClockGate or ClockWall
 	Listen    string     // where the ports are: a host, or ListenAll; "" is loopback
 	External  *store.External
@@ -97,6 +98,11 @@ func (o Options) Check() error {
 	if o.External != nil && o.External.Cluster() && o.Key == "" {
 		return phrase.New("-redis: on a cluster, the lab stands in front of the node that has the lock's key: name that key with -key")
 	}
+	for _, rule := range o.Rules {
+		if !slices.Contains(infer.Rules(), rule) {
+			return phrase.New("-rules %.40q: allowed: %s", rule, phrase.Names(infer.Rules()))
+		}
+	}
 	for _, name := range o.Faults {
 		switch k := kindNamed(name); {
 		case k.name == "":
@@ -109,6 +115,14 @@ func (o Options) Check() error {
 		}
 	}
 	return nil
+}
+
+// counted leaves out the rules that nobody has asked for.
+func (o Options) counted(rules []string) []string {
+	if len(o.Rules) == 0 {
+		return rules
+	}
+	return slices.DeleteFunc(rules, func(rule string) bool { return !slices.Contains(o.Rules, rule) })
 }
 
 // backends makes the Redis behind the gate. It fails if it cannot get one elsewhere.
