@@ -69,6 +69,7 @@ func (s *Server) table(c Config, links *link.Shelf, traces keep.Shelf) []route {
 		{"GET /lab/{id}/trace", s.Page(s.Largely(lab.Trace))},
 		{"GET /lab/{id}/export", s.Page(s.Largely(lab.Export))},
 		{"GET /learn", s.ForAll(lessons.Learn)},
+		{"GET /learn/ladder", s.ForAll(lessons.Ladder)},
 		{"GET /learn/class", s.ForAll(lessons.Class)},
 		{"GET /learn/check", s.Page(lessons.Checked)},
 		{"GET /learn/made", s.Page(lessons.Made)},

@@ -83,6 +83,7 @@ type labFlags struct {
 	save     string
 	mortem   bool
 	replay   string
+	bare     bool // a ladder says itself what is missing, and what comes next
 	language *words.Language
 	report   report
 
@@ -202,6 +203,10 @@ func (f *labFlags) declare(fs *flag.FlagSet, env environment) {
 	lockFlags(fs, env, &f.o.Key, &f.o.Kind, &f.o.Also, "the key whose state decided what another thread was told")
 	fs.StringVar(&f.o.Resource, "resource", "", env.say("the `key` of what the lock protects: its GETs and SETs are reads and writes"))
 	fs.BoolVar(&f.o.Once, "once", false, env.say("what a worker writes down with RPUSH on the key of -resource must be done once"))
+	fs.Func("rules", env.say("only these `rules` count, with commas between them (default: all)"), func(text string) error {
+		f.o.Rules = named(text)
+		return nil
+	})
 	fs.StringVar(&f.o.Clock, "clock", "", env.say("Redis' `clock`: gate (it stands still) or wall (default: gate; wall without a COMMAND, and with -redis)"))
 	fs.StringVar(&f.url, "redis", "", env.say("put the Redis at this `URL` behind the gate, instead of the embedded one (with ?master_name=NAME, the master that a sentinel names; with ?cluster=true and -key, the node that has the key); the lab deletes there every key that your clients name, before each round"))
 	fs.BoolFunc("probe", env.say("at the end of each order, let each thread try once more to get in, alone: is anybody shut out? (default true)"), func(text string) error {
@@ -292,6 +297,12 @@ func readOrder(name string, env environment) ([]lab.Decision, error) {
 
 // search makes a search, and prints what it found.
 func (f labFlags) search(ctx context.Context, env environment) int {
+	found, err := f.find(ctx, env)
+	return f.tell(found, nil, err, env)
+}
+
+// find makes a search.
+func (f labFlags) find(ctx context.Context, env environment) (*lab.Found, error) {
 	shown := false
 	last := time.Time{}
 	f.o.Progress = func(orders, waiting, broken int) {
@@ -305,7 +316,7 @@ func (f labFlags) search(ctx context.Context, env environment) int {
 	if shown {
 		fmt.Fprint(env.err, "\r\x1b[K")
 	}
-	return f.tell(found, nil, err, env)
+	return found, err
 }
 
 // again plays one order, and prints what came of it.
@@ -474,6 +485,7 @@ type (
 		Kind     string         `json:"kind,omitempty"` // of -inside; keys of several
 		Resource string         `json:"resource,omitempty"`
 		Once     bool           `json:"once,omitempty"`
+		Rules    []string       `json:"rules,omitempty"`      // that count, where not all do
 		Checked  string         `json:"checked_on,omitempty"` // the version of a Redis of this machine that was asked, too
 		First    *divergedForm  `json:"first_difference,omitempty"`
 		Worker   *labWorkerForm `json:"worker,omitempty"`
@@ -511,7 +523,7 @@ func (f labFlags) print(env environment, found *lab.Found, saved map[*lab.Order]
 	enc.SetEscapeHTML(false)
 	form := labForm{
 		Lab: 1, Command: f.o.Command, Threads: f.o.Threads, faultsForm: newFaultsForm(f.o.Faults, f.o.MaxFaults), Ending: found.Ending,
-		Orders: strconv.Itoa(found.Orders), Broken: strconv.Itoa(found.Broken), Diverged: found.Diverged, Store: found.Store, Key: found.Key, Kind: f.o.Kind.String(), Resource: f.o.Resource, Once: f.o.Once,
+		Orders: strconv.Itoa(found.Orders), Broken: strconv.Itoa(found.Broken), Diverged: found.Diverged, Store: found.Store, Key: found.Key, Kind: f.o.Kind.String(), Resource: f.o.Resource, Once: f.o.Once, Rules: f.o.Rules,
 		Checked: found.Checked.On, Judgement: found.Judgement(),
 	}
 	if f.o.Nodes > 1 {
@@ -553,6 +565,9 @@ func (f labFlags) table(env environment, found *lab.Found, one *lab.Order, saved
 	t.line(f.title(), bold)
 	key := cmp.Or(infer.Lock{Key: found.Key, Kind: f.o.Kind, Also: f.o.Also}.String(), l.Say("none seen"))
 	t.line(l.Say("%d threads · lock key %s · faults: %s, at most %d", f.o.Threads, key, cmp.Or(strings.Join(f.o.Faults, ", "), l.Say("none")), f.o.MaxFaults), faint)
+	if len(f.o.Rules) > 0 {
+		t.line(l.Say("Only these rules count: %s.", strings.Join(f.o.Rules, ", ")), faint)
+	}
 	if len(found.Rules) > 0 {
 		fmt.Fprintln(t.w)
 	}
@@ -568,8 +583,8 @@ func (f labFlags) table(env environment, found *lab.Found, one *lab.Order, saved
 	if one != nil {
 		list = []lab.Rule{{Order: one}}
 	}
-	for _, r := range list {
-		if printed[r.Order] {
+	for n, r := range list {
+		if printed[r.Order] || f.bare && n > 0 {
 			continue
 		}
 		printed[r.Order] = true
@@ -610,6 +625,9 @@ func (f labFlags) table(env environment, found *lab.Found, one *lab.Order, saved
 		for _, part := range wrap(text, t.width) {
 			t.line(part, "")
 		}
+	}
+	if f.bare {
+		return nil
 	}
 	f.cures(t, found, j.Verdict)
 	if untried := f.untried(found); one == nil && untried != "" {

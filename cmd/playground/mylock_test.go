@@ -12,7 +12,7 @@ import (
 )
 
 // pythonWithRedis returns a Python that has redis-py. Without one it skips, and fails in CI.
-func pythonWithRedis(t *testing.T) string {
+func pythonWithRedis(t testing.TB) string {
 	t.Helper()
 	var failed error
 	for _, python := range []string{"python3", "/usr/bin/python3"} { // Debian's has Debian's packages

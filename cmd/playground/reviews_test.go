@@ -179,7 +179,7 @@ func TestTheReviewsOfTheCourse(t *testing.T) {
 // once is what the lab finds of a worker if A dies right after its deed, and a lease may end.
 func once(t *testing.T, command []string) []byte {
 	t.Helper()
-	return found(t, slices.Concat([]string{"-json", "-faults", lab.LeaseEnds, "-env", rounds.Dies + "=A", "-probe=false"}, inTheBook, command)...)
+	return found(t, slices.Concat([]string{"-json", "-faults", lab.LeaseEnds, "-rules", check.DoneTwice, "-env", rounds.Dies + "=A", "-probe=false"}, inTheBook, command)...)
 }
 
 // A mark of one's own, set after the deed, is enough for one that comes later, and not for a

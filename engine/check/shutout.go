@@ -182,6 +182,12 @@ func (l left) cause(whose []string, after time.Duration) phrase.Wording {
 	return phrase.Say("%s's key stays", who)
 }
 
+// crashed reports whether all whose key it is have crashed: they can make its lease no longer.
+func (l left) crashed() bool {
+	whose := l.whose()
+	return len(whose) > 0 && !slices.ContainsFunc(whose, func(who string) bool { return l.end.befell[who] != fault.Crash })
+}
+
 // Finish returns what there is to find where nothing follows any more and nobody can try
 // to get in: that a key stays that nobody believes to hold. One whose value is a
 // deadline shuts nobody out for longer.
@@ -193,7 +199,7 @@ func (c *Checker) Finish(keys ...trace.KeyState) []Finding {
 			after = time.Duration(one.key.PTTL) * time.Millisecond
 		}
 		switch {
-		case !one.key.Exists(), one.end.kept && after != Never,
+		case !one.key.Exists(), after != Never && (one.end.kept || one.crashed()),
 			one.end.deadline != "" && after == Never && one.key.Value != nil && *one.key.Value == one.end.deadline:
 		default:
 			found = append(found, one.shutOut(after))

@@ -49,16 +49,31 @@ var (
 
 // text reads a chapter's text in a language.
 func (r *reader) text(fsys fs.FS, ch *Chapter, file, code string) {
+	t := r.parse(fsys, file)
+	if t == nil {
+		return
+	}
+	ch.texts[code] = t
+	r.fits(ch, t)
+	r.compile(t.intro)
+	for _, one := range t.items {
+		for _, p := range one.parts {
+			r.compile(p)
+		}
+	}
+}
+
+// parse reads a text, nil if there is none in its language: it comes in another.
+func (r *reader) parse(fsys fs.FS, file string) *text {
 	data, err := readFile(fsys, file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return // it comes in another
+		return nil
 	}
 	if err != nil {
 		r.mistake(file, 0, "%s", err)
-		return
+		return nil
 	}
 	t := &text{file: file, items: map[string]*itemText{}, intro: &part{file: file, line: 2}}
-	ch.texts[code] = t
 	into := t.intro
 	var item *itemText
 	for n, line := range strings.Split(string(data), "\n") {
@@ -95,13 +110,7 @@ func (r *reader) text(fsys fs.FS, ch *Chapter, file, code string) {
 	if t.title == "" {
 		r.mistake(file, 1, "the first line is the chapter's title: # …")
 	}
-	r.fits(ch, t)
-	r.compile(t.intro)
-	for _, one := range t.items {
-		for _, p := range one.parts {
-			r.compile(p)
-		}
-	}
+	return t
 }
 
 // fits holds a text to the items of its chapter.

@@ -38,6 +38,7 @@ const (
 	OneInside        Reason = "one-inside"         // in no order a second one, at its own time
 	ReleaseUnreached Reason = "release-unreached"  // a line of an unlock script that releases the lock, in no order
 	FaultNeverStruck Reason = "fault-never-struck" // one that was asked for, in no order
+	Untouched        Reason = "resource-untouched" // what the lock protects, by two threads
 	Diverged         Reason = "diverged"           // more than a tenth of the replays went another way
 	Cut              Reason = "cut"                // not all orders were tried
 )
@@ -144,6 +145,7 @@ type Evidence struct {
 	Misused   phrase.Wording   // that scripts of one's own work when they are called otherwise, a sentence: nothing was played; "" where they do not
 	Unlike    []phrase.Wording // scripts that a real Redis has answered otherwise, a sentence each
 	Unstruck  []Unstruck
+	Untouched phrase.Wording // who of two threads has read or written what the lock protects, a sentence; "" if both, or if nobody asks
 	Replays   int            // that were made
 	Diverged  int            // of them, those that went another way
 	First     phrase.Wording // where the first of them did, a sentence; "" if that is not known
@@ -237,6 +239,9 @@ func (e *Evidence) lacks() []Lack {
 		}
 		lack(FaultNeverStruck, u.says().And(u.Why), e.Advice.Unstruck)
 		list[len(list)-1].Fault = u.Fault
+	}
+	if !e.Untouched.IsZero() && !e.Unended {
+		lack(Untouched, e.Untouched, Help{})
 	}
 	if 10*e.Diverged > e.Replays {
 		lack(Diverged, phrase.Say("Of %[1]d replays %[2]d went another way.", e.Replays, e.Diverged).And(e.First), e.Advice.Diverged)

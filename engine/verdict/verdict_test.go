@@ -28,6 +28,7 @@ func TestEachThingThatIsMissingKeepsAVerdictFromBeingUnbroken(t *testing.T) {
 		"anybody":                   {func(e *verdict.Evidence) { e.Inside = 0 }, []verdict.Reason{verdict.NobodyInside}},
 		"a second one":              {func(e *verdict.Evidence) { e.Inside = 1 }, []verdict.Reason{verdict.OneInside}},
 		"a fault":                   {func(e *verdict.Evidence) { e.Unstruck = []verdict.Unstruck{{Fault: "pause"}} }, []verdict.Reason{verdict.FaultNeverStruck}},
+		"what the lock protects":    {func(e *verdict.Evidence) { e.Untouched = phrase.Plain("Nobody wrote it.") }, []verdict.Reason{verdict.Untouched}},
 		"a command of a real Redis": {func(e *verdict.Evidence) { e.Failures = []verdict.Failure{{Command: "HPEXPIRE", Times: 1, Ours: true}} }, []verdict.Reason{verdict.CommandsFailed}},
 		"all calls of a script":     {func(e *verdict.Evidence) { e.Failures = []verdict.Failure{{Command: "EVAL", Times: 3, All: true}} }, []verdict.Reason{verdict.CommandsFailed}},
 		"no command, one failed":    {func(e *verdict.Evidence) { e.Failures = []verdict.Failure{{Command: "EVAL", Times: 3}} }, nil},

@@ -102,6 +102,20 @@ func TestAnIncidentIsDiagnosedWithTheKeyboard(t *testing.T) {
 	}
 }
 
+// The ladder's page shows how far one is, and leads on from there; on a phone nothing of it is
+// wider than the page.
+func TestTheLadderShowsHowFarOneIs(t *testing.T) {
+	t.Parallel()
+	ctx := tab(t)
+	url := serve(t)
+	do(ctx, t, chromedp.EmulateViewport(390, 800), chromedp.Navigate(url+"/learn/ladder"))
+	until(ctx, t, `document.querySelectorAll(".items [data-item]").length === 5 && document.querySelector(".items .done") === null`)
+	get[bool](ctx, t, `localStorage.setItem("relock-progress", JSON.stringify({relock_progress: 1, items: {"ladder/one": {at: "2026-11-30"}, "ladder/left-behind": {at: "2026-11-30"}}})) === undefined`)
+	do(ctx, t, chromedp.Reload())
+	until(ctx, t, `document.querySelectorAll(".items .done").length === 2 && document.getElementById("way-done").textContent === "2 of 5 done" && document.getElementById("go-on").hash === "#own"`)
+	until(ctx, t, `document.documentElement.scrollWidth <= innerWidth`)
+}
+
 // With the keyboard alone: a question is answered, a lock is broken, and the
 // way knows of both.
 func TestTheCourseIsDoneWithTheKeyboard(t *testing.T) {

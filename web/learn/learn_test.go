@@ -26,9 +26,46 @@ import (
 	"relock/web"
 	"relock/web/link"
 	"relock/web/runs"
+	"relock/web/templates"
 	"relock/web/webtest"
 	"relock/web/words"
 )
+
+// The ladder's page has each level with the command that judges it, and each worker to start from.
+func TestTheLaddersPage(t *testing.T) {
+	t.Parallel()
+	s := webtest.Open(t, nil)
+	g, err := course.ReadLadder(words.All(), lessons.Course())
+	if err != nil || len(g.Levels) != 5 || len(g.Sentences) != 5 {
+		t.Fatal(g, err)
+	}
+	for _, l := range words.All() {
+		_, way := s.Do(t, http.MethodGet, "/learn?lang="+l.Code(), nil)
+		if !strings.Contains(way, `href="/learn/ladder"`) {
+			t.Errorf("%s: the way does not lead to the ladder", l.Code())
+		}
+		_, shown := s.Do(t, http.MethodGet, "/learn/ladder?lang="+l.Code(), nil)
+		var wants []string
+		for _, level := range g.Levels {
+			wants = append(wants, `data-item="`+level.Path()+`"`, level.Title(l), html.EscapeString("playground lab "+level.Lab+" --"))
+		}
+		for _, one := range g.Sentences {
+			wants = append(wants, one.Title(l))
+		}
+		for _, name := range course.LadderWorkers() {
+			text, err := course.LadderWorker(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wants = append(wants, templates.Escaped(text))
+		}
+		for _, want := range wants {
+			if !strings.Contains(shown, want) {
+				t.Errorf("%s: no %q", l.Code(), want)
+			}
+		}
+	}
+}
 
 // The way says how long the course takes, chapter by chapter and in all, and who has
 // little time is sent to what a lease cannot do, to what needs no lock, and to tokens.

@@ -15,6 +15,25 @@ type Way struct {
 	CheckBefore, CheckAfter []string // the addresses of its questions, one half each
 }
 
+// Ladder is the page of the way to a lock of one's own.
+type Ladder struct {
+	Page      Page
+	Title     string
+	Intro     string // HTML
+	Levels    []LadderLevel
+	Sentences []string // how they begin that a learner completes
+	Workers   []LadderWorker
+}
+
+// LadderLevel is one level; what is said of it is HTML.
+type LadderLevel struct {
+	ID, Path, Title, Lab       string
+	Holds, Does, Missing, Hint string
+}
+
+// LadderWorker is a worker to start from.
+type LadderWorker struct{ File, ID, Text string }
+
 // Class is the page on which teachers see what several people have done.
 type Class struct {
 	Page     Page

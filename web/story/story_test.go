@@ -87,7 +87,7 @@ func TestGolden(t *testing.T) {
 // web/templates and not here.
 func TestEveryComponentHasAStory(t *testing.T) {
 	elsewhere := []string{
-		"MessagePage", "PlayPage", "RunPage", "EditorPage", "OwnCardPage", "Incidents", "Home", "Gallery", "About", "API", "EmbedPage", "FileBody", "FilmFile", "LocksPage", "LockPage", "WayPage", "LessonPage", "ClassPage", "CheckedPage", "Glossary", "RoomDoorPage", "RoomNewPage", "LessonPlanPage", "RoomBoardPage", "RoomPhonePage", "RoomScriptsPage", "LabDoorPage", "LabPage", // pages
+		"MessagePage", "PlayPage", "RunPage", "EditorPage", "OwnCardPage", "Incidents", "Home", "Gallery", "About", "API", "EmbedPage", "FileBody", "FilmFile", "LocksPage", "LockPage", "WayPage", "LadderPage", "LessonPage", "ClassPage", "CheckedPage", "Glossary", "RoomDoorPage", "RoomNewPage", "LessonPlanPage", "RoomBoardPage", "RoomPhonePage", "RoomScriptsPage", "LabDoorPage", "LabPage", // pages
 		"Viewer", "RunView", "Lua", "Keys", "Legend", "EndingWays", "ShareRun", "RoomSeats", "RoomThreads", "LabRail", // made of what is here
 		"LessonChoice", "LessonTally", "LessonBroken", "LessonOrder", "LessonRank", "LessonTries", "LessonReview", "LessonMended", "LessonDiagnosis", "LessonWriting", "LessonScripts", "LessonSituations", "DiagnosisKnown", // parts of LessonPage
 		"LessonSheet", "LessonTold", "LessonCode", // parts of what a class is asked

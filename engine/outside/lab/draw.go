@@ -33,7 +33,7 @@ func (s *search) draw(ctx context.Context) error {
 		decisions = max(decisions, len(order.Decisions))
 		j := s.judge(order)
 		s.shows(order, j)
-		order.Rules = j.Rules()
+		order.Rules = s.o.counted(j.Rules())
 		if len(order.Rules) > 0 {
 			d.Broken++
 		}

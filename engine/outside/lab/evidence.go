@@ -142,6 +142,10 @@ func (s *search) shows(o *Order, j infer.Fold) {
 	}
 	s.evidence.Untried = s.evidence.Untried || j.Untried()
 	for _, r := range o.records {
+		uses := func(args []string) bool { return len(args) > 0 && infer.Touches(args).Names(s.o.Resource) }
+		if uses(r.Args) || slices.ContainsFunc(r.Tx, uses) {
+			s.users[r.Thread] = true
+		}
 		if r.Thread != "" && r.Args != nil && r.Mark == "" {
 			s.lastSaid[r.Thread] = r
 		}
@@ -228,6 +232,9 @@ func (s *search) conclude() {
 	}
 	for i, u := range e.Unstruck {
 		e.Unstruck[i].Why = s.whyUnstruck(u.Fault)
+	}
+	if n := len(s.users); s.o.Resource != "" && n < min(2, s.o.Threads) {
+		e.Untouched = phrase.Say("Of the threads %[1]d have read or written %[2]s.", n, s.o.Resource)
 	}
 	if e.Inside < 2 {
 		e.Alone = s.outside()

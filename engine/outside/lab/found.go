@@ -134,7 +134,7 @@ func (s *search) count(o *Order) {
 	s.found.Orders++
 	j := s.judge(o)
 	s.shows(o, j)
-	o.Rules = j.Rules()
+	o.Rules = s.o.counted(j.Rules())
 	if len(o.Rules) > 0 {
 		s.found.Broken++
 	}

@@ -34,6 +34,7 @@ type Options struct {
 	Also      []string   // keys of further locks, each exclusive; with marks, which name the locks, they only are keys
 	Resource  string     // the key of what the lock protects
 	Once      bool       // what an RPUSH on Resource writes down must be done once
+	Rules     []string   // that count; none are all
 	Clock     string     // ClockGate or ClockWall
 	Listen    string     // where the ports are: a host, or ListenAll; "" is loopback
 	External  *store.External
@@ -101,6 +102,16 @@ func (o Options) Check() error {
 	if o.External != nil && o.External.Cluster() && o.Key == "" {
 		return phrase.New("-redis: on a cluster, the lab stands in front of the node that has the lock's key: name that key with -key")
 	}
+	for _, rule := range o.Rules {
+		switch {
+		case !slices.Contains(infer.Rules(), rule):
+			return phrase.New("-rules %.40q: allowed: %s", rule, phrase.Names(infer.Rules()))
+		case rule == check.LostUpdate && o.Resource == "":
+			return phrase.New("-rules %s: it can be broken on what the lock protects; name that key with %s", rule, "-resource")
+		case rule == check.DoneTwice && !o.Once:
+			return phrase.New("-rules %s: it can be broken by what must be done once; say so with %s", rule, "-resource KEY -once")
+		}
+	}
 	for _, name := range o.Faults {
 		switch k := kindNamed(name); {
 		case k.name == "":
@@ -113,6 +124,14 @@ func (o Options) Check() error {
 		}
 	}
 	return nil
+}
+
+// counted leaves out the rules that nobody has asked for.
+func (o Options) counted(rules []string) []string {
+	if len(o.Rules) == 0 {
+		return rules
+	}
+	return slices.DeleteFunc(rules, func(rule string) bool { return !slices.Contains(o.Rules, rule) })
 }
 
 // backends makes the Redis behind the gate. It fails if it cannot get one elsewhere.

@@ -66,6 +66,7 @@ type search struct {
 	everInside verdict.Witness         // of all orders
 	lastSaid   map[string]infer.Record // of each thread
 	leased     bool                    // the lock's key had an expiry
+	users      map[string]bool         // threads that have read or written what the lock protects
 	replays    int
 	made       []string // keys that may be the lock, in the order in which commands made them
 
@@ -85,6 +86,7 @@ func newSearch(o Options, g *Gate, roles infer.Roles, store string) *search {
 func (s *search) forget(store string) {
 	s.found = &Found{Store: store, roles: s.roles}
 	s.evidence, s.failed, s.lastSaid = s.o.evidence(), failures{}, map[string]infer.Record{}
+	s.users = map[string]bool{}
 	s.everInside, s.leased, s.replays, s.tried, s.drawn, s.afresh = verdict.Witness{}, false, 0, tally{}, tally{}, false
 }
 

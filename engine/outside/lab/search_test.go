@@ -659,11 +659,15 @@ func TestBadWorkers(t *testing.T) {
 // On the wall's clock a pause stops the process and a crash ends it, both for real.
 // In -short the first break is enough.
 func TestWallClock(t *testing.T) {
-	for _, c := range []struct{ fault, rule, lease string }{
-		{lab.Crash, "shut-out", "1m"}, // the key is still there when the others have ended
-		{lab.Pause, "mutual-exclusion", "60ms"},
+	for _, c := range []struct {
+		fault, rule, lease string
+		broken             bool
+	}{
+		{lab.Crash, "shut-out", "0", true},   // the key is still there when the others have ended
+		{lab.Crash, "shut-out", "1m", false}, // and ends with the lease that the dead thread had
+		{lab.Pause, "mutual-exclusion", "60ms", true},
 	} {
-		t.Run(c.fault, func(t *testing.T) {
+		t.Run(c.fault+" "+c.lease, func(t *testing.T) {
 			t.Parallel()
 			o := options(t, "lock")
 			o.Clock, o.Faults, o.MaxFaults, o.MaxOrders = lab.ClockWall, []string{c.fault}, 1, 70
@@ -680,10 +684,30 @@ func TestWallClock(t *testing.T) {
 				t.Fatalf("%+v, %v", found, err)
 			}
 			t.Logf("%s with %d orders: %s, drawn %+v", found.Ending, found.Orders, rules(found), found.Drawn)
-			if !slices.ContainsFunc(found.Rules, func(r lab.Rule) bool { return r.Name == c.rule }) {
-				t.Errorf("%s does not break %s", c.fault, c.rule)
+			if got := slices.ContainsFunc(found.Rules, func(r lab.Rule) bool { return r.Name == c.rule }); got != c.broken {
+				t.Errorf("%s breaks %s: %v", c.fault, c.rule, got)
 			}
 		})
+	}
+}
+
+// Where only some rules count, the others do not: neither in the counts nor in the verdict.
+func TestOnlyTheRulesThatAreAskedForCount(t *testing.T) {
+	racetest.Skip(t)
+	o := options(t, "lock")
+	o.Faults, o.MaxFaults = []string{lab.LeaseEnds}, 1
+	all, err := lab.Search(t.Context(), o)
+	if err != nil || !strings.Contains(rules(all), "mutual-exclusion") {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	o.Rules = []string{"foreign-release"}
+	some, err := lab.Search(t.Context(), o)
+	if err != nil || some.Broken != 0 || some.Orders != all.Orders || some.Judgement().Verdict != verdict.Unbroken {
+		t.Errorf("%d of %d break a rule, %s: %v", some.Broken, some.Orders, some.Judgement().Verdict, err)
+	}
+	o.Resource = "stock:7" // which the worker does not know
+	if some, err = lab.Search(t.Context(), o); err != nil || some.Judgement().Verdict != verdict.Unjudged {
+		t.Errorf("nobody has written %s: %s, %v", o.Resource, some.Judgement().Verdict, err)
 	}
 }
 
@@ -700,6 +724,10 @@ func TestOptions(t *testing.T) {
 		"-clock":      func(o *lab.Options) { o.Clock = "sun" },
 		"-timeout":    func(o *lab.Options) { o.Timeout = 0 },
 		"-key":        func(o *lab.Options) { o.Key, o.Resource = "k", "k" },
+		"-rules":      func(o *lab.Options) { o.Rules = []string{"politeness"} },
+		"name that":   func(o *lab.Options) { o.Rules = []string{"lost-update"} },
+		"say so":      func(o *lab.Options) { o.Rules, o.Resource = []string{"done-twice"}, "k" },
+		"-once":       func(o *lab.Options) { o.Once = true },
 		"explode":     func(o *lab.Options) { o.Faults = []string{"explode"} },
 		"wall":        func(o *lab.Options) { o.Faults = []string{lab.Crash} },
 		"gate":        func(o *lab.Options) { o.Faults, o.Clock = []string{lab.LeaseEnds}, lab.ClockWall },

@@ -39,6 +39,13 @@ export function way(page) {
       keep(how === "merge" ? merged(load(), other) : other);
     });
   }
+  page.addEventListener("click", async (event) => {
+    const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-copy]"));
+    if (button) {
+      await navigator.clipboard.writeText(byId(button.dataset.copy ?? "").textContent ?? "");
+      button.textContent = say("Copied.");
+    }
+  });
   byId("progress-link").addEventListener("click", async () => {
     const url = new URL(`/learn/class#${await packed(named())}`, document.documentElement.dataset.site ?? location.href).href;
     try {
@@ -71,8 +78,9 @@ function show(page) {
   const back = due(progress, new Date())
     .map((path) => links.find((link) => link.dataset.item === path))
     .filter((link) => link !== undefined);
-  byId("due").hidden = back.length === 0;
-  byId("due").querySelector("ul")?.replaceChildren(
+  const again = document.getElementById("due"); // the ladder has none
+  again?.toggleAttribute("hidden", back.length === 0);
+  again?.querySelector("ul")?.replaceChildren(
     ...back.map((link) => make("li", {}, make("a", { href: link.dataset.again ? `/learn/${link.dataset.again}` : link.href }, link.querySelector("span:nth-child(2)")?.textContent ?? ""))),
   );
   const card = /** @type {HTMLElement | null} */ (page.querySelector(".check-card"));
