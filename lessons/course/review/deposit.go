@@ -23,7 +23,8 @@ func (s *Server) Deposit(ctx context.Context, account string, cents int64, gift 
 		if err != nil {
 			return err
 		}
-		return s.book.Write(ctx, gift, account, held+cents)
+		total := held + cents
+		return s.book.Write(ctx, gift, account, total)
 	})
 }
 
