@@ -104,7 +104,7 @@ func TestFromEveryOrderToWhatMends(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(
 		ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry"), chromedp.WaitVisible(chromedp.CSS(moveOf("A"))),
-		click("#explore"), click("[data-mend]"), chromedp.WaitVisible(chromedp.CSS(".mend-ending")),
+		click("#explore"), click("[data-mend]"), chromedp.WaitVisible(chromedp.CSS(".cure-card")),
 	)
 	if got := get[string](ctx, t, `document.getElementById("causes").innerText`); !strings.Contains(got, "Redis drops A's key") || !strings.Contains(got, "Two inside at once.") {
 		t.Errorf("it came to this: %q", got)

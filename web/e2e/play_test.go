@@ -402,7 +402,7 @@ func lasting(t *testing.T) string {
 // build builds the real program, once for all tests, where TestMain says.
 var build = sync.OnceValues(func() (binary string, err error) {
 	binary = filepath.Join(ours, "playground")
-	out, err := exec.Command("go", "build", "-trimpath", "-o", binary, "relock/cmd/playground").CombinedOutput()
+	out, err := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", binary, "relock/cmd/playground").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build the program: %w\n%s", err, out)
 	}
