@@ -76,12 +76,6 @@ func Done() {
 	}
 }
 
-// Deed does what must be done once, at a bank or a carrier that does it again if asked again.
-func Deed(rdb *redis.Client) error {
-	defer Done()
-	return rdb.RPush(context.Background(), Book, "done").Err() // whatever has become of the caller's
-}
-
 // refuses writes into a book in which nothing stands yet, in one step.
 var refuses = redis.NewScript(`
 if redis.call('EXISTS', KEYS[1]) == 1 then
@@ -89,7 +83,8 @@ if redis.call('EXISTS', KEYS[1]) == 1 then
 end
 return redis.call('RPUSH', KEYS[1], 'done')`)
 
-// DeedOnce does it at one that knows it by its key, and refuses it a second time.
+// DeedOnce does what must be done once, at a bank or a carrier that knows it by its key, and
+// refuses it a second time.
 func DeedOnce(rdb *redis.Client) error {
 	defer Done()
 	return refuses.Run(context.Background(), rdb, []string{Book}).Err()
