@@ -136,7 +136,7 @@ var refused = []struct{ name, text, want, alone string }{
 	{"replicas of a lock of a majority", mistakesBase + "lock: {protocol: redlock, wait: 1 of 2 in 50ms}", `line 2: lock.wait: given the key "wait", allowed: only with a lock in one Redis`, "which lock it is"},
 	{"replicas of nothing", mistakesBase + "lock: {min-replicas: 0 in 1s}", `line 2: lock.min-replicas: given "0 in 1s", allowed: replicas and a time, such as 1 in 1s`, ""},
 	{"a limit of no renewals", mistakesBase + "lock: {watchdog: off, max-hold: 1s}", `line 2: lock.max-hold: given the key "max-hold", allowed: only with a watchdog: it limits renewals`, "what the lock says"},
-	{"nodes of a lock of one", mistakesBase + "lock: {nodes: 3}", `line 2: lock.nodes: given the key "nodes", allowed: nodes only with protocol: redlock, redsync, whose key is on several Redis`, "it depends on the protocol"},
+	{"nodes of a lock of one", mistakesBase + "lock: {nodes: 3}", `line 2: lock.nodes: given the key "nodes", allowed: nodes only with protocol: redlock, redsync, redsync-reset, whose key is on several Redis`, "it depends on the protocol"},
 	{"keeps what counts", mistakesBase + "lock: {keep: 1m}", `line 2: lock.keep: given the key "keep", allowed: keep only with protocol: mutex, whose key refuses its last owner, too`, ""},
 	{"keeps with scripts of one's own", "lock: {protocol: own, like: mutex, keep: 1m, scripts: {unlock: return 1}}\n" + mistakesBase, `line 1: lock.keep: given the key "keep", allowed: keep only with protocol: mutex`, ""},
 	{"keeps for no time", mistakesBase + "lock: {protocol: mutex, keep: 0ms}", `line 2: lock.keep: given "0ms", allowed: a time with a unit from 1ms to 1h`, "how long a time may be, or in which unit, is no pattern's"},
