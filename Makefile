@@ -16,7 +16,8 @@ AFRESH :=
 SHORT := -short
 # What fails is run once more. No test has a deadline of its own under a minute, and no package one under half an
 # hour: a machine may be busy.
-TEST = GO=$(GO) GOTESTSUM=$(GOTESTSUM) .ci/gotest
+export GO GOTESTSUM
+AFTER := nice -n 4
 # The linter has vetted the same code; here vet would go through the standard library again, with -race once more.
 FLAGS = -timeout 30m -vet=off $(SHORT) $(AFRESH)
 
@@ -31,11 +32,8 @@ RACE := GORACE=atexit_sleep_ms=50 GOGC=400
 OPENS := chromium-headless-shell
 FUZZ ?= 20s
 
-# What `make check` does, in this order; CI does them one by one, and times each.
-CHECKS := lint types dead vulns generated tidy
-
 .DEFAULT_GOAL := help
-.PHONY: help run test browsed raced unraced timed soak check checks $(CHECKS) generate fmt bench chaos libraries module deps
+.PHONY: help run test browsed raced unraced timed soak check checks lint types dead vulns generated tidy generate fmt bench chaos libraries module deps
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,20 +51,20 @@ test: deps ## Install what the tests need, and run them, with the race detector 
 	rm -rf $$FLAKY $$RAN; exit $$code
 
 # Each test is in one lane, as its own code says (package racetest). Most of the time one of the three waits: for a browser, for a
-# server that restarts. What takes longest is first.
+# server that restarts. What takes longest is first, and the others let it go first.
 browsed:
-	GOGC=400 E2E_BROWSER=$(OPENS) $(TEST) browsed "$$(.ci/lanes browsed)" $(FLAGS) -parallel 2 -skip '$(TIMED)'
+	GOGC=400 E2E_BROWSER=$(OPENS) .ci/gotest browsed "$$(.ci/lanes browsed)" $(FLAGS) -parallel 2 -skip '$(TIMED)'
 
 raced:
-	$(RACE) $(TEST) raced "$$(.ci/lanes raced)" $(FLAGS) -race -skip '$(TIMED)'
+	$(RACE) $(AFTER) .ci/gotest raced "$$(.ci/lanes raced)" $(FLAGS) -race -skip '$(TIMED)'
 
 unraced:
-	GOGC=400 $(TEST) unraced "$$(.ci/lanes unraced)" $(FLAGS) -skip '$(TIMED)'
-	GOGC=400 $(TEST) unraced "$$(.ci/lanes marked)" $(FLAGS) -run "$$(.ci/lanes names)"
+	GOGC=400 $(AFTER) .ci/gotest unraced "$$(.ci/lanes unraced)" $(FLAGS) -skip '$(TIMED)'
+	GOGC=400 $(AFTER) .ci/gotest unraced "$$(.ci/lanes marked)" $(FLAGS) -run "$$(.ci/lanes names)"
 	cd engine/lock/otel && $(GO) vet . && $(GO) test $(FLAGS) .
 
 timed:
-	E2E_BROWSER=$(OPENS) $(TEST) timed "$$(.ci/lanes timed)" $(FLAGS) -p 4 -parallel 1 -run '$(TIMED)'
+	E2E_BROWSER=$(OPENS) .ci/gotest timed "$$(.ci/lanes timed)" $(FLAGS) -p 4 -parallel 1 -run '$(TIMED)'
 
 soak: ## All tests again, whatever passed before, the long ones too, in the full browser; and then each fuzzer, and a bad network
 	$(MAKE) test SHORT= AFRESH='-count 1' OPENS=chromium
@@ -77,10 +75,9 @@ soak: ## All tests again, whatever passed before, the long ones too, in the full
 	done
 	$(MAKE) chaos
 
-check: $(CHECKS) ## Everything but the tests: lint, types, dead code, known vulnerabilities, generated files, go.mod
+check: lint checks ## Everything but the tests: lint, types, dead code, known vulnerabilities, generated files, go.mod
 
-checks: # the list, for CI
-	@echo $(CHECKS)
+checks: types dead vulns generated tidy # which leave half of two cores idle, each: CI has them side by side
 
 # The scripts of a film in a file of its own are one: such a file has no others.
 BUNDLE := $(GO) run $(ESBUILD) web/static/js/file.js --bundle --minify --charset=utf8 --format=esm --target=es2022 --log-level=error --outfile=web/static/bundle/file.js
@@ -127,7 +124,7 @@ generated: ## Fail where *_templ.go and the bundle are not what they are made of
 	$(GO) tool templ generate -log-level error
 	@$(BUNDLE)
 	@git diff --exit-code --stat -- '*_templ.go' web/static/bundle || { echo "generated files are not up to date (make generate)"; exit 1; }
-	GOGC=400 $(TEST) generated ./engine/explore/card $(FLAGS)
+	GOGC=400 .ci/gotest generated ./engine/explore/card $(FLAGS)
 
 tidy: ## Fail where go.mod is not tidy
 	$(GO) mod tidy -diff
