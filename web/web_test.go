@@ -289,7 +289,7 @@ func TestEveryRouteIsDocumented(t *testing.T) {
 		"GET /{$}": true, "GET /scenarios": true, "GET /about": true, "GET /glossary": true, "GET /incidents": true, "GET /api": true, "GET /locks": true, "GET /locks/{lock}": true, "GET /locks/{lock}/{cell}": true,
 		"GET /incidents/{id}": true, "GET /incidents/{id}/cured": true, "GET /play": true, "GET /play/{example}": true, "GET /edit": true, "GET /lab": true, "GET /lab/script": true,
 		"GET /room": true, "GET /room/new": true, "GET /room/{code}": true, "GET /room/{code}/host": true, "GET /room/{code}/stage": true,
-		"GET /learn": true, "GET /learn/class": true, "GET /learn/check": true, "GET /learn/{chapter}": true, "GET /learn/{chapter}/{item}": true,
+		"GET /learn": true, "GET /learn/ladder": true, "GET /learn/class": true, "GET /learn/check": true, "GET /learn/{chapter}": true, "GET /learn/{chapter}/{item}": true,
 		"POST /edit": true, "POST /edit/scenario": true, "POST /edit/file": true, "POST /edit/card": true, "POST /learn/{chapter}/{item}": true, // of the editor's own form
 		"GET /static/": true, "/": true,
 	}

@@ -48,7 +48,7 @@ func purposes() []purpose {
 		}},
 		{"Write and teach:", []subcommand{
 			{"schema", "schema [KIND]", "the JSON Schema of a scenario, for editors", schema},
-			{"learn", "learn -ladder DIR", "your own lock, level by level; -check PATH: the items of a course", learning},
+			{"learn", "learn -ladder DIR", "your lock, level by level; -check PATH: a course you write", learning},
 		}},
 		{"This program:", []subcommand{
 			{"healthcheck", "healthcheck", "ask the server on this machine whether it is ready", healthcheck},

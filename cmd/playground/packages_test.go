@@ -83,7 +83,7 @@ func packageImports(t *testing.T, root string) map[string][]string {
 			}
 			return nil
 		}
-		if !strings.HasSuffix(base, ".go") || strings.HasSuffix(base, "_test.go") {
+		if !strings.HasSuffix(base, ".go") || strings.HasSuffix(base, "_test.go") || base[0] == '_' {
 			return nil
 		}
 		dir, err := filepath.Rel(root, filepath.Dir(path))
