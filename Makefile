@@ -17,7 +17,6 @@ SHORT := -short
 # What fails is run once more. No test has a deadline of its own under a minute, and no package one under half an
 # hour: a machine may be busy.
 export GO GOTESTSUM
-AFTER := nice -n 4
 # The linter has vetted the same code; here vet would go through the standard library again, with -race once more.
 FLAGS = -timeout 30m -vet=off $(SHORT) $(AFRESH)
 
@@ -51,16 +50,16 @@ test: deps ## Install what the tests need, and run them, with the race detector 
 	rm -rf $$FLAKY $$RAN; exit $$code
 
 # Each test is in one lane, as its own code says (package racetest). Most of the time one of the three waits: for a browser, for a
-# server that restarts. What takes longest is first, and the others let it go first.
+# server that restarts. What takes longest is first.
 browsed:
 	GOGC=400 E2E_BROWSER=$(OPENS) .ci/gotest browsed "$$(.ci/lanes browsed)" $(FLAGS) -parallel 2 -skip '$(TIMED)'
 
 raced:
-	$(RACE) $(AFTER) .ci/gotest raced "$$(.ci/lanes raced)" $(FLAGS) -race -skip '$(TIMED)'
+	$(RACE) .ci/gotest raced "$$(.ci/lanes raced)" $(FLAGS) -race -skip '$(TIMED)'
 
 unraced:
-	GOGC=400 $(AFTER) .ci/gotest unraced "$$(.ci/lanes unraced)" $(FLAGS) -skip '$(TIMED)'
-	GOGC=400 $(AFTER) .ci/gotest unraced "$$(.ci/lanes marked)" $(FLAGS) -run "$$(.ci/lanes names)"
+	GOGC=400 .ci/gotest unraced "$$(.ci/lanes unraced)" $(FLAGS) -skip '$(TIMED)'
+	GOGC=400 .ci/gotest unraced "$$(.ci/lanes marked)" $(FLAGS) -run "$$(.ci/lanes names)"
 	cd engine/lock/otel && $(GO) vet . && $(GO) test $(FLAGS) .
 
 timed:
