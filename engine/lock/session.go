@@ -283,6 +283,7 @@ func (s *session) parts() bool {
 
 // undo gives back what an attempt was, or may have been, granted.
 func (s *session) undo(ctx context.Context, c Call, a acquisition) {
+	s.told = false // nobody has heard it
 	if a.hold == nil && s.l.windows != nil {
 		s.forgo(ctx, c, a)
 		return
