@@ -114,6 +114,11 @@ func TestTheLadderShowsHowFarOneIs(t *testing.T) {
 	do(ctx, t, chromedp.Reload())
 	until(ctx, t, `document.querySelectorAll(".items .done").length === 2 && document.getElementById("way-done").textContent === "2 of 5 done" && document.getElementById("go-on").hash === "#own"`)
 	until(ctx, t, `document.documentElement.scrollWidth <= innerWidth`)
+
+	// Where a script may not copy, as without TLS, the worker is selected, and that is said.
+	get[bool](ctx, t, `Object.defineProperty(navigator, "clipboard", {value: undefined}) === navigator`)
+	do(ctx, t, click(`[data-copy="worker-py"]`))
+	until(ctx, t, `document.querySelector('[data-copy="worker-py"]').innerText.startsWith("Press Ctrl+C") && getSelection().toString().includes("RELOCK_THREAD")`)
 }
 
 // With the keyboard alone: a question is answered, a lock is broken, and the

@@ -1,7 +1,7 @@
 // The way through the course: what is done, what returns today, and the learner's
 // progress as a file or a link.
 import { asked, due, goesOn, load, merged, packed, parse, save, scoreOf } from "./course-progress.js";
-import { byId, download, make } from "./dom.js";
+import { byId, copied, download, make } from "./dom.js";
 import { say } from "./words.js";
 
 const MOST = 1 << 20; // bytes of a file that is read: a thousand times the usual size
@@ -42,18 +42,16 @@ export function way(page) {
   page.addEventListener("click", async (event) => {
     const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-copy]"));
     if (button) {
-      await navigator.clipboard.writeText(byId(button.dataset.copy ?? "").textContent ?? "");
-      button.textContent = say("Copied.");
+      const text = byId(button.dataset.copy ?? "");
+      getSelection()?.selectAllChildren(text); // if a script may not copy, the keys do
+      const says = (await copied(text.textContent ?? "")) ? say("Copied.") : say("Press Ctrl+C to copy what is selected.");
+      note(says); // which is far below
+      button.childNodes[0].nodeValue = says;
     }
   });
   byId("progress-link").addEventListener("click", async () => {
     const url = new URL(`/learn/class#${await packed(named())}`, document.documentElement.dataset.site ?? location.href).href;
-    try {
-      await navigator.clipboard.writeText(url);
-      note(say("The link is copied. It shows what you have done and plays each break again."));
-    } catch {
-      note(url);
-    }
+    note((await copied(url)) ? say("The link is copied. It shows what you have done and plays each break again.") : url);
   });
 }
 

@@ -30,6 +30,20 @@ export function elements(html) {
 }
 
 /**
+ * Copies a text, and says whether a script may: without TLS, or without the person's leave, it
+ * may not.
+ * @param {string} text
+ */
+export async function copied(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
  * Hands a text to the person as a file.
  * @param {string} name
  * @param {Blob} blob

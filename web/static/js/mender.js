@@ -1,6 +1,6 @@
 // What would mend it? A mode of the page: the stage stops at the row that breaks a rule,
 // and below it is how it came to this, and each change that was tried.
-import { byId, focusOn } from "./dom.js";
+import { byId, copied, focusOn } from "./dom.js";
 import { say } from "./words.js";
 
 /**
@@ -231,7 +231,7 @@ export function mender(stage, on) {
     if (button instanceof HTMLElement) {
       const text = /** @type {HTMLTextAreaElement} */ (byId(button.dataset.copy ?? ""));
       text.select(); // if a script may not copy, the keys do
-      await navigator.clipboard?.writeText(text.value).catch(() => undefined);
+      await copied(text.value);
     }
     const link = /** @type {HTMLElement} */ (target).closest("[data-variant]");
     const plain = !event.ctrlKey && !event.metaKey && !event.shiftKey;

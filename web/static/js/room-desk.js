@@ -1,5 +1,5 @@
 // The panels that a host opens beside the run: how to join, the people, and the room.
-import { byId, make } from "./dom.js";
+import { byId, copied, make } from "./dom.js";
 import { listBranches } from "./room-links.js";
 import { setText } from "./room-question.js";
 import { playedBy } from "./room-says.js";
@@ -192,12 +192,7 @@ export function roomSettings(code, ask) {
   locked.addEventListener("change", () => ask({ do: "lock", locked: locked.checked }));
   /** @param {string} text @param {string} otherwise what is told where it cannot be copied */
   const copy = async (text, otherwise) => {
-    try {
-      await navigator.clipboard.writeText(text);
-      byId("room-note").textContent = say("Copied.");
-    } catch {
-      byId("room-note").textContent = otherwise;
-    }
+    byId("room-note").textContent = (await copied(text)) ? say("Copied.") : otherwise;
   };
   byId("copy-co-host").addEventListener("click", () => {
     const input = /** @type {HTMLInputElement} */ (byId("co-host"));

@@ -1,6 +1,6 @@
 // The dialogs with links of what is seen: of what is stepped through, with its
 // files; and of a run.
-import { byId, download } from "./dom.js";
+import { byId, copied, download } from "./dom.js";
 import { LONGEST } from "./link.js";
 import { say } from "./words.js";
 
@@ -31,12 +31,7 @@ async function ask(path, request) {
 /** @param {HTMLInputElement | HTMLTextAreaElement} from */
 async function copy(from) {
   from.select();
-  try {
-    await navigator.clipboard.writeText(from.value);
-    note(say("Copied."));
-  } catch {
-    note(say("Press Ctrl+C to copy what is selected."));
-  }
+  note((await copied(from.value)) ? say("Copied.") : say("Press Ctrl+C to copy what is selected."));
 }
 
 /**
