@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"relock/engine/lock"
+	"relock/engine/store"
 )
 
 // onCounted runs a test for every protocol that counts levels, through a network
@@ -107,6 +109,31 @@ func TestReentryThatComesTooLateIsGivenBack(t *testing.T) {
 		wantIs(t, err, lock.ErrNotAcquired, lock.ErrLost)
 		wantCount(t, n, h.Owner(), 1)
 		wantIs(t, context.Cause(h.Context()), lock.ErrLost)
+	})
+}
+
+// An inner call gave up before it could hear that all is lost. The next one hears it: none
+// begins again at level 1 while the caller around it relies on its hold.
+func TestALossThatNobodyHeardIsToldAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := store.NewEmbedded(time.Time{})
+		defer func() { _ = e.Close() }()
+		n := &network{UniversalClient: e.Client()}
+		load(t, n)
+		l := locker(t, n, lock.Options{Lease: time.Minute, Renew: lock.NoWatchdog})
+		h := acquire(t, l, lock.NewOwner())
+		n.Del(t.Context(), key)
+		n.hold = sync.OnceFunc(func() { time.Sleep(200 * time.Millisecond) })
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		_, err := l.TryLock(ctx, key, h.Owner())
+		wantIs(t, err, context.DeadlineExceeded)
+		if errors.Is(err, lock.ErrLost) {
+			t.Fatal("it was heard: ", err)
+		}
+		time.Sleep(time.Second) // for the reply
+		_, err = l.TryLock(t.Context(), key, h.Owner())
+		wantIs(t, err, lock.ErrLost)
 	})
 }
 

@@ -169,11 +169,11 @@ func (s *Second) Compare(ctx context.Context, text string, c Call, here Outcome)
 		if there.Reply, there.Err, there.Items, err = s.redis.Ask(ctx, c.Items, text, c.Keys, c.Args); err != nil {
 			return // it says nothing, and so nothing is said of it
 		}
-		if alike(here, there, nearMS) {
+		if nearMS.alike(here, there) {
 			s.same++
 			return
 		}
-		busy = busy || alike(here, there, nearMS+time.Since(began).Milliseconds())
+		busy = busy || (nearMS + tolerance(time.Since(began).Milliseconds())).alike(here, there)
 	}
 	if busy { // only its clock went on meanwhile: nothing is said of it
 		return
@@ -209,22 +209,24 @@ func (s *Second) asks(ctx context.Context, c Call, here Outcome) bool {
 	return true
 }
 
-// nearMS is how far two times left may be from each other.
-const nearMS = 1
+// tolerance is how far two times left may be from each other, in ms.
+type tolerance int64
 
-// alike reports whether two outcomes are the same. The time that is left may differ by some
-// milliseconds, of an error its code counts, and a hash and a set have no order.
-func alike(a, b Outcome, ms int64) bool {
+const nearMS tolerance = 1
+
+// alike reports whether two outcomes are the same. Of an error its code counts, and a hash and
+// a set have no order.
+func (t tolerance) alike(a, b Outcome) bool {
 	if (a.Err == nil) != (b.Err == nil) || a.Err != nil && code(a.Err.Error()) != code(b.Err.Error()) {
 		return false
 	}
-	if !slices.EqualFunc(a.Items, b.Items, func(a, b store.Item) bool { return sameItem(a, b, ms) }) {
+	if !slices.EqualFunc(a.Items, b.Items, t.sameItem) {
 		return false
 	}
 	one, said, err := journal.Decode(a.Reply)
 	other, saidThere, failed := journal.Decode(b.Reply)
 	if err != nil || failed != nil {
-		return (err == nil) == (failed == nil) && near(a.Reply, b.Reply, true, ms)
+		return (err == nil) == (failed == nil) && t.near(a.Reply, b.Reply, true)
 	}
 	timed := false
 	return slices.EqualFunc(one.Entries, other.Entries, func(x, y journal.Entry) bool {
@@ -232,26 +234,26 @@ func alike(a, b Outcome, ms int64) bool {
 		asks := verb == "TTL" || verb == "PTTL"
 		same := slices.EqualFunc(x.Args, y.Args, func(a, b string) bool { return a == b || timed }) && code(x.Err) == code(y.Err)
 		timed = timed || asks
-		return same && (near(x.Reply, y.Reply, asks, ms) || unordered(verb) && slices.Equal(parts(x.Reply), parts(y.Reply)))
-	}) && code(said.Err) == code(saidThere.Err) && near(said.Value, saidThere.Value, timed, ms)
+		return same && (t.near(x.Reply, y.Reply, asks) || unordered(verb) && slices.Equal(parts(x.Reply), parts(y.Reply)))
+	}) && code(said.Err) == code(saidThere.Err) && t.near(said.Value, saidThere.Value, timed)
 }
 
 // sameItem reports whether two keys are alike.
-func sameItem(a, b store.Item, ms int64) bool {
+func (t tolerance) sameItem(a, b store.Item) bool {
 	return a.Name == b.Name && a.Type == b.Type && a.Text == b.Text && maps.Equal(a.Hash, b.Hash) && slices.Equal(a.List, b.List) && slices.Equal(a.Set, b.Set) &&
-		(a.TTL > 0) == (b.TTL > 0) && (a.TTL-b.TTL).Abs() <= time.Duration(ms)*time.Millisecond
+		(a.TTL > 0) == (b.TTL > 0) && (a.TTL-b.TTL).Abs() <= time.Duration(t)*time.Millisecond
 }
 
 // near reports whether two replies are the same; numbers may be near if they are times.
-func near(a, b any, times bool, ms int64) bool {
+func (t tolerance) near(a, b any, times bool) bool {
 	if x, ok := a.([]any); ok {
 		y, ok := b.([]any)
-		return ok && slices.EqualFunc(x, y, func(a, b any) bool { return near(a, b, times, ms) })
+		return ok && slices.EqualFunc(x, y, func(a, b any) bool { return t.near(a, b, times) })
 	}
 	x, ok := a.(int64)
 	y, too := b.(int64)
 	if ok && too && times {
-		return math.Abs(float64(x)-float64(y)) <= float64(ms)
+		return math.Abs(float64(x)-float64(y)) <= float64(t)
 	}
 	return fmt.Sprint(a) == fmt.Sprint(b)
 }
