@@ -249,7 +249,7 @@ type (
 		States    int    `json:"states"`
 		Schedules string `json:"schedules"`
 		Broken    string `json:"broken"`
-		Standing  string `json:"by_standing_still"`    // of the broken: no lease protects from that
+		Standing  string `json:"by_standing_still"`    // of the broken: only after a thread stood still
 		CheckedOn string `json:"checked_on,omitempty"` // the version of a Redis of this machine that was asked, too
 		verdict.Judgement
 	}

@@ -173,7 +173,7 @@ func (s *Second) Compare(ctx context.Context, text string, c Call, here Outcome)
 			s.same++
 			return
 		}
-		busy = busy || (nearMS + tolerance(time.Since(began).Milliseconds())).alike(here, there)
+		busy = busy || (nearMS+tolerance(time.Since(began).Milliseconds())).alike(here, there)
 	}
 	if busy { // only its clock went on meanwhile: nothing is said of it
 		return

@@ -168,9 +168,9 @@ func StandingStill(l words.Language, broken, standing *big.Int) string {
 	case standing == nil || standing.Sign() == 0:
 		return ""
 	case standing.Cmp(broken) == 0:
-		return l.Say("all only because a thread stood still longer than its lease: no lease protects from that")
+		return l.Say("all only because a thread stood still longer than its lease")
 	default:
-		return l.Say("%s of them only after a thread stood still longer than its lease: no lease protects from that", Grouped(standing))
+		return l.Say("%s of them only after a thread stood still longer than its lease", Grouped(standing))
 	}
 }
 

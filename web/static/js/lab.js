@@ -3,7 +3,7 @@
 import { board } from "./board.js";
 import { initial, positionAt, shown } from "./board-state.js";
 import { endOf } from "./cursor.js";
-import { byId } from "./dom.js";
+import { byId, copied } from "./dom.js";
 import { say } from "./words.js";
 
 const MOST_SAID = 60; // characters of a command in a sentence
@@ -146,8 +146,8 @@ export function lab(stage) {
   stage.addEventListener("click", async (event) => {
     const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-copy]"));
     if (button) {
-      await navigator.clipboard.writeText(button.dataset.copy ?? "");
-      byId("status").textContent = say("Copied.");
+      const text = button.dataset.copy ?? "";
+      byId("status").textContent = (await copied(text)) ? say("Copied.") : text;
     }
   });
 
