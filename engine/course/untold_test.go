@@ -193,11 +193,22 @@ var heard = map[string]map[string]string{
 	"others/blind-delete-again left":            {"en": "This time the `DEL` comes sooner", "zh-CN": "这一次 `DEL` 来得早些"},
 }
 
+// tellsApart reports whether an item's text has to tell answers apart.
+func tellsApart(i *course.Item) bool {
+	for one := range heard {
+		if strings.HasPrefix(one, i.Path()+" ") {
+			return true
+		}
+	}
+	return false
+}
+
 // toldWork is where a text says how long work takes at most.
 var toldWork = regexp.MustCompile(`\{\{(in "[\w-]+" ")?work"? "(\w)"\}\}`)
 
 // However long lasts what nobody has told, no wrong answer's run shows what is shown before
-// the answer; and where a change is asked for, the same one is right.
+// the answer; and where a change is asked for, the same one is right. With -short every third
+// item is tried, and those whose text has to tell answers apart.
 func TestNothingUntoldMakesAnotherAnswerRight(t *testing.T) {
 	t.Parallel()
 	times := 300
@@ -206,8 +217,8 @@ func TestNothingUntoldMakesAnotherAnswerRight(t *testing.T) {
 	}
 	used := sync.Map{}
 	t.Run("items", func(t *testing.T) {
-		for _, i := range whole(t).All() {
-			if i.Lab() != nil || i.Kind != course.Diagnose && i.Kind != course.Predict && i.Kind != course.Why {
+		for n, i := range whole(t).All() {
+			if i.Lab() != nil || i.Kind != course.Diagnose && i.Kind != course.Predict && i.Kind != course.Why || testing.Short() && n%3 > 0 && !tellsApart(i) {
 				continue
 			}
 			t.Run(strings.ReplaceAll(i.Path(), "/", "-"), func(t *testing.T) {

@@ -39,6 +39,7 @@ type enumeration struct {
 	t         testing.TB
 	sc        *scenario.Scenario
 	kinds     []string
+	strikes   []scenario.Strike
 	schedules int
 	broken    int
 	standing  int            // broken by standing still
@@ -54,7 +55,7 @@ type enumeration struct {
 // difference is for package run to test.
 func enumerate(t testing.TB, sc *scenario.Scenario, b explore.Bounds) *enumeration {
 	t.Helper()
-	e := &enumeration{t: t, sc: sc, kinds: b.Kinds, rules: map[string]int{}, memory: recall.NewMemory()}
+	e := &enumeration{t: t, sc: sc, kinds: b.Kinds, strikes: sc.Strikes(), rules: map[string]int{}, memory: recall.NewMemory()}
 	defer func() { _ = e.memory.Close() }()
 	e.from(nil, b.Delays, b.MaxFaults)
 	return e
@@ -99,7 +100,7 @@ func (e *enumeration) from(moves []scenario.Move, delays, faults int) {
 func (e *enumeration) play(moves []scenario.Move) (*run.Stepper, *run.Run) {
 	ctx := context.Background()
 	o := run.Options{Memory: e.memory}
-	for _, one := range e.sc.Strikes() {
+	for _, one := range e.strikes {
 		o.ByHand = append(o.ByHand, one.Fault)
 	}
 	r, err := run.New(e.sc, o)
@@ -222,7 +223,7 @@ func (e *enumeration) next(s *run.Stepper, delays, faults int) []scenario.Move {
 	if next, ok := s.NextEvent(); ok && delays > 0 {
 		list = append(list, scenario.Move{Until: next})
 	}
-	for _, one := range e.sc.Strikes() {
+	for _, one := range e.strikes {
 		if faults > 0 && one.Never == "" && slices.Contains(e.kinds, one.Fault.Do) && s.Refuses(ctx, one.Fault) == nil {
 			f := one.Fault
 			list = append(list, scenario.Move{Fault: &f})

@@ -234,7 +234,7 @@ func TestTwinsAreFollowed(t *testing.T) {
 		every, walks = 60, 12
 	}
 	for id := 0; id < once.States(); id += every { // the way to a state is one on which a run comes there
-		e := &enumeration{t: t, sc: sc, kinds: b.Kinds}
+		e := &enumeration{t: t, sc: sc, kinds: b.Kinds, strikes: sc.Strikes()}
 		way := once.Way(id)
 		s, _ := e.play(nil)
 		stands := []explore.Stand{{At: s.Now(), Can: len(s.Ready()) > 0}}
@@ -283,7 +283,7 @@ func TestTwinsAreFollowed(t *testing.T) {
 // wander makes moves at random, within bounds, to the end of the run.
 func wander(t *testing.T, sc *scenario.Scenario, b explore.Bounds, random *rand.Rand) (moves []scenario.Move, stands []explore.Stand) {
 	t.Helper()
-	e := &enumeration{t: t, sc: sc, kinds: b.Kinds}
+	e := &enumeration{t: t, sc: sc, kinds: b.Kinds, strikes: sc.Strikes()}
 	s, _ := e.play(nil)
 	defer s.Close(nil)
 	stand := func() { stands = append(stands, explore.Stand{At: s.Now(), Can: len(s.Ready()) > 0}) }
