@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"testing"
 
+	"relock/engine/racetest"
 	"relock/web/webtest"
 )
 
@@ -32,6 +33,7 @@ var fileOf = regexp.MustCompile(`<link rel="(?:stylesheet|modulepreload)" href="
 // TestWhatAPageCosts counts the bytes of a page's scripts and styles, each compressed by
 // itself, of a browser's first page and of one that comes after it.
 func TestWhatAPageCosts(t *testing.T) {
+	racetest.Skip(t)
 	const (
 		first  = 91_000 // /play, which has the most of all pages
 		second = 8_000  // any page after /play
