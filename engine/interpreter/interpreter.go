@@ -285,7 +285,7 @@ func (r *Interpreter) do(args []string) (value, string) {
 	if len(raw) > maxText {
 		r.large("a reply of Redis")
 	}
-	v, err := server.ParseReply(bufio.NewReader(bytes.NewReader(raw)))
+	v, err := server.ParseReply(bufio.NewReaderSize(bytes.NewReader(raw), 64)) // there is one for each command: the usual 4 kB would be much
 	if err != nil {
 		if strings.HasPrefix(err.Error(), "ERR wrong number of arguments") {
 			return nil, "ERR Wrong number of args calling Redis command from script"

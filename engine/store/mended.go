@@ -205,10 +205,17 @@ func (m *mended) hook(c *server.Peer, verb string, args ...string) bool {
 	return true
 }
 
+// short is how many bytes are written or read at once of an answer. There is one for each
+// command of a script: the usual 4 kB would be most of what a search allocates.
+const short = 64
+
+// onto has an answer written to out.
+func onto(out *bytes.Buffer) *bufio.Writer { return bufio.NewWriterSize(out, short) }
+
 // native returns miniredis' own answer to what a client asks.
 func (m *mended) native(c *server.Peer, args ...string) string {
 	var out bytes.Buffer
-	peer := server.NewPeer(bufio.NewWriter(&out))
+	peer := server.NewPeer(onto(&out))
 	peer.Ctx, peer.Resp3, peer.ClientName = c.Ctx, c.Resp3, secret
 	of := m.Server()
 	if of == nil {
@@ -246,7 +253,7 @@ func (m *mended) comesLater(verb string, args []string) bool {
 		return false
 	}
 	var out bytes.Buffer
-	other := server.NewPeer(bufio.NewWriter(&out))
+	other := server.NewPeer(onto(&out))
 	other.ClientName = secret
 	m.Server().Dispatch(other, []string{"MULTI"})
 	said := m.native(other, append([]string{verb}, args...)...)
@@ -350,7 +357,7 @@ func (r running) do(args ...string) []byte {
 		r.m.selected = -1
 	}
 	var out bytes.Buffer
-	peer := server.NewPeer(bufio.NewWriter(&out))
+	peer := server.NewPeer(onto(&out))
 	peer.Ctx, peer.Resp3, peer.ClientName = r.ctx, r.resp3, secret
 	r.m.Server().Dispatch(peer, args)
 	peer.Flush()
@@ -360,7 +367,7 @@ func (r running) do(args ...string) []byte {
 // ask returns miniredis' answer to a command, or the error with which it answers.
 func (r running) ask(args ...string) (any, error) {
 	r.resp3 = false
-	return server.ParseReply(bufio.NewReader(bytes.NewReader(r.do(args...))))
+	return server.ParseReply(bufio.NewReaderSize(bytes.NewReader(r.do(args...)), short))
 }
 
 // failure is an answer that is an error, in one line.
