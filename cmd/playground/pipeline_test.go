@@ -127,6 +127,26 @@ func TestPipelinesReadSARIF(t *testing.T) {
 	}
 }
 
+// What breaks only in orders that were drawn is named, and a file's name is an address.
+func TestPipelinesReadWhatWasDrawn(t *testing.T) {
+	racetest.Skip(t)
+	broken, _, unjudged := pipelineFiles(t)
+	if err := os.Rename(broken, "my lock.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	for format, want := range map[string][]string{
+		"junit": {`message="two inside at once (mutual-exclusion)`, `message="This cannot be judged: Only one thread`},
+		"sarif": {`"ruleId": "mutual-exclusion"`, `"uri": "my%20lock.yaml"`, `"text": "no rule was broken, but this cannot be judged"`},
+	} {
+		r := playground(t, "", "explore", "-check-redis=false", "-max-states", "3", "-format", format, "my lock.yaml", unjudged)
+		for _, one := range want {
+			if r.code != exitUnexpected || !strings.Contains(r.out, one) {
+				t.Errorf("%s: exit code %d, want %s:\n%s%s", format, r.code, one, r.out, r.err)
+			}
+		}
+	}
+}
+
 func TestPipelineFormatsAreChecked(t *testing.T) {
 	for _, args := range [][]string{
 		{"explore", "-format", "yaml", good},
