@@ -31,6 +31,9 @@
 // "No rule is broken" is said only if the test could have found something: two threads were inside,
 // each fault has struck, and so on. Otherwise the test fails, too, and says what was missing and
 // what helps; [Options.MayBeUnjudged] leaves that out.
+//
+// With [LeaseEnds] two can be inside of any lock that has a lease. Where what the lock protects
+// checks a token, allow it: with Inside 2 and Resource, a lost update still breaks a rule.
 package labtest
 
 import (
