@@ -33,7 +33,7 @@ OPENS := chromium-headless-shell
 FUZZ ?= 20s
 
 .DEFAULT_GOAL := help
-.PHONY: help run test browsed raced unraced timed soak check checks lint types dead vulns generated tidy generate fmt bench chaos libraries module deps
+.PHONY: help run test browsed raced unraced timed soak image check checks lint types dead vulns generated tidy generate fmt bench chaos libraries module deps
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,6 +74,14 @@ soak: ## All tests again, whatever passed before, the long ones too, in the full
 	  done; \
 	done
 	$(MAKE) chaos
+
+image: ## Build the container image, where podman or docker answers
+	@for b in podman docker; do \
+	  if command -v $$b >/dev/null && $$b info >/dev/null 2>&1; then \
+	    [ $$b = docker ] || keeps="--format docker"; exec $$b build $$keeps -f cmd/playground/Containerfile -t relock .; \
+	  fi; \
+	done; \
+	echo "neither podman nor docker answers here: cmd/playground/Containerfile is not built"
 
 check: lint checks ## Everything but the tests: lint, types, dead code, known vulnerabilities, generated files, go.mod
 

@@ -161,6 +161,13 @@ func (f *exploreFlags) search(ctx context.Context, name string, t task, env envi
 	for _, r := range space.Rules() {
 		s.rules = append(s.rules, r.Name)
 	}
+	if drawn != nil {
+		for _, name := range drawn.Rules {
+			if !slices.Contains(s.rules, name) {
+				s.rules = append(s.rules, name)
+			}
+		}
+	}
 	return f.report.add(env, s, func(env environment) int {
 		return f.conclude(ctx, name, t, env, searched{space, drawn, judgement, checked}, err)
 	})

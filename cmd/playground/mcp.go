@@ -5,20 +5,25 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"maps"
+	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"relock/engine/phrase"
 	"relock/engine/store"
+	"relock/engine/strict"
 	"relock/lessons/advice"
 )
 
@@ -129,7 +134,7 @@ type luaCall struct {
 	searchBounds
 
 	Lock    string              `json:"lock" jsonschema:"the script that takes the lock: KEYS[1] is its key"`
-	Unlock  string              `json:"unlock,omitempty" jsonschema:"the script that gives it back"`
+	Unlock  string              `json:"unlock" jsonschema:"the script that gives it back"`
 	Renew   string              `json:"renew,omitempty" jsonschema:"the script that extends its lease"`
 	Args    map[string][]string `json:"args,omitempty" jsonschema:"what lock, unlock and renew get as ARGV, where it is not owner, level, lease-ms: words of relock://docs/scenarios, or texts"`
 	Lease   string              `json:"lease,omitempty" jsonschema:"such as 2s, the default"`
@@ -211,27 +216,76 @@ func (t toolbox) addTools() {
 	addTool[luaCall](t, "judge_lua", "Judges a lock of one's own by its Lua scripts, in every order of two threads. The scripts run in a process that is walled in.")
 	addTool[logCall](t, "import_log", "Reads a log of a lock's Redis commands, and says which rules were broken in it.")
 	addTool[labCall](t, "lab", "Searches every order of a lock's own client. It STARTS THE COMMAND ON THIS MACHINE, with this program's rights; the worker finds its Redis in REDIS_URL, and asks for each round with ECHO relock:round.")
-	mcp.AddTool(t.server, &mcp.Tool{Name: "which_lock", Description: "Says which lock to use, or none, by four answers; without them, asks the questions."}, t.whichLock)
+	receive(t, "which_lock", "Says which lock to use, or none, by four answers; without them, asks the questions.", t.whichLock)
 }
 
 // addTool adds a command of this program as a tool.
 func addTool[C called](t toolbox, name, says string) {
-	mcp.AddTool(t.server, &mcp.Tool{Name: name, Description: says}, func(ctx context.Context, req *mcp.CallToolRequest, c C) (*mcp.CallToolResult, any, error) {
+	receive(t, name, says, func(ctx context.Context, req *mcp.CallToolRequest, c C) (string, bool, error) {
 		args, input, err := c.line()
 		if err != nil {
-			return nil, nil, err
+			return "", false, err
 		}
 		out, progress := &bytes.Buffer{}, &progressNotes{ctx: ctx, req: req}
 		env := t.env
 		env.in, env.out, env.err, env.terminal, env.errTerminal, env.columns = strings.NewReader(input), out, progress, false, true, maxWidth
 		env.pages = t.pages
 		code := command(ctx, args, env)
-		if ctx.Err() != nil {
-			return nil, nil, ctx.Err()
-		}
-		text := strings.TrimSpace(brief(out.String()) + "\n" + progress.said())
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}, IsError: code == exitUsage || code == exitUnreachable}, nil, nil
+		return brief(out.String()) + "\n" + progress.said(), code == exitUsage || code == exitUnreachable, ctx.Err()
 	})
+}
+
+// receive adds a tool that is called with a C. What is wrong with that we say ourselves.
+func receive[C any](t toolbox, name, says string, answer func(context.Context, *mcp.CallToolRequest, C) (text string, failed bool, err error)) {
+	schema, err := jsonschema.For[C](nil)
+	if err != nil {
+		panic(err) // a type of ours
+	}
+	t.server.AddTool(&mcp.Tool{Name: name, Description: says, InputSchema: schema}, func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		var c C
+		var text string
+		var failed bool
+		err := arguments(req.Params.Arguments, slices.Sorted(maps.Keys(schema.Properties)), &c)
+		if err == nil {
+			text, failed, err = answer(ctx, req, c)
+		}
+		if err != nil {
+			text, failed = told(t.env.speaks(), err), true
+		}
+		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.TrimSpace(text)}}, IsError: failed}, nil
+	})
+}
+
+// noneOf says that a word is none of those that are allowed.
+func noneOf(key string, given phrase.Wording, word string, allowed []string) error {
+	return phrase.New("%s: given %s, allowed: %s", key, strict.Meant(given, word, allowed), strict.Among(allowed...))
+}
+
+// arguments reads what a tool is called with.
+func arguments(data json.RawMessage, names []string, into any) error {
+	if len(data) == 0 {
+		return nil
+	}
+	var given map[string]json.RawMessage
+	err := json.Unmarshal(data, &given)
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !slices.Contains(names, name) {
+			return noneOf("arguments", strict.TheKey(name), name, names)
+		}
+	}
+	if err == nil {
+		err = json.Unmarshal(data, into)
+	}
+	var mistyped *json.UnmarshalTypeError
+	if !errors.As(err, &mistyped) {
+		return err
+	}
+	kind := mistyped.Type.Kind()
+	allowed := map[reflect.Kind]phrase.Wording{
+		reflect.String: phrase.Say("a text"), reflect.Slice: strict.Say("a list"), reflect.Map: strict.Say("a map"), reflect.Bool: strict.Among("true", "false"),
+		reflect.Int: phrase.Say("a whole number"), reflect.Uint64: strict.Whole[uint64](0, math.MaxUint64),
+	}[kind]
+	return phrase.New("%s: given %s, allowed: %s", cmp.Or(mistyped.Field, "arguments"), mistyped.Value, allowed)
 }
 
 // pages says where the playground is served, "" where it is not.
@@ -300,14 +354,30 @@ type whichCall struct {
 	Answers map[string]string `json:"answers,omitempty" jsonschema:"the name of an answer for the name of each question; empty asks the questions"`
 }
 
-func (t toolbox) whichLock(_ context.Context, _ *mcp.CallToolRequest, c whichCall) (*mcp.CallToolResult, any, error) {
+func (t toolbox) whichLock(_ context.Context, _ *mcp.CallToolRequest, c whichCall) (string, bool, error) {
 	var b strings.Builder
 	line := func(text phrase.Text, args ...any) { fmt.Fprintln(&b, t.env.say(text, args...)) }
 	given := advice.Answers{}
+	var names []string
+	for _, q := range advice.Questions() {
+		names = append(names, q.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Answers)) {
+		if !slices.Contains(names, name) {
+			return "", false, noneOf("answers", strict.TheKey(name), name, names)
+		}
+	}
 	for _, q := range advice.Questions() {
 		if slices.ContainsFunc(q.Answers, func(a advice.Answer) bool { return a.Name == c.Answers[q.Name] }) {
 			given[q.Name] = c.Answers[q.Name]
 			continue
+		}
+		if answer, is := c.Answers[q.Name]; is {
+			var allowed []string
+			for _, a := range q.Answers {
+				allowed = append(allowed, a.Name)
+			}
+			return "", false, noneOf("answers."+q.Name, strict.Quoted(answer), answer, allowed)
 		}
 		fmt.Fprintf(&b, "%s: %s\n", q.Name, t.env.say(q.Says))
 		for _, a := range q.Answers {
@@ -326,7 +396,7 @@ func (t toolbox) whichLock(_ context.Context, _ *mcp.CallToolRequest, c whichCal
 		}
 		fmt.Fprintf(&b, "\n%s", to.Program())
 	}
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.TrimSpace(b.String())}}}, nil, nil
+	return b.String(), false, nil
 }
 
 // addResources adds what an agent may read.

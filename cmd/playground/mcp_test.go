@@ -77,7 +77,10 @@ func TestAnAgentIsAnswered(t *testing.T) {
 	}{
 		{"a run", "run", map[string]any{"scenario": broken}, false, []string{"two inside at once"}},
 		{"no scenario", "run", map[string]any{"scenario": "threds: []"}, true, []string{"threds", "allowed"}},
-		{"a field that is none", "run", map[string]any{"text": "threads: []"}, true, []string{"text"}},
+		{"a field that is none", "run", map[string]any{"text": "threads: []"}, true, []string{`arguments: given the key "text"`, "allowed: scenario, seed"}},
+		{"nothing", "run", map[string]any{}, true, []string{"given nothing, allowed: one YAML or JSON document"}},
+		{"a seed that is none", "run", map[string]any{"scenario": two, "seed": -1}, true, []string{"seed: given number -1, allowed: a whole number from 0 to"}},
+		{"a text in place of a list", "lab", map[string]any{"command": "python3"}, true, []string{"command: given string, allowed: a list"}},
 		{"every order", "explore", map[string]any{"scenario": two + "\nlock: {protocol: mutex-unsafe, lease: 100ms, watchdog: off}", "delays": 1, "faults": []string{"pause"}}, false, []string{"(mutual-exclusion)", "schedule: ["}},
 		{"too many delays", "explore", map[string]any{"scenario": two, "delays": 99}, true, []string{"delays must be 0 to 8"}},
 		{"what mends it", "mend", map[string]any{"scenario": two + "\nlock: {protocol: mutex-unsafe, lease: 100ms, watchdog: off}", "delays": 0, "faults": []string{"crash"}}, false, []string{"orders"}},
@@ -92,6 +95,8 @@ func TestAnAgentIsAnswered(t *testing.T) {
 		{"no worker", "lab", map[string]any{"command": []string{}}, true, []string{"needs a worker"}},
 		{"a worker that ends", "lab", map[string]any{"command": []string{"/bin/true"}}, true, []string{"talks to nobody"}},
 		{"which lock, asked", "which_lock", map[string]any{}, false, []string{"harm"}},
+		{"an answer that is none", "which_lock", map[string]any{"answers": map[string]string{"harm": "wastes"}}, true, []string{`answers.harm: given "wastes" (did you mean waste?), allowed: waste, compares`}},
+		{"a question that is none", "which_lock", map[string]any{"answers": map[string]string{"hram": "waste"}}, true, []string{`answers: given the key "hram"`}},
 	} {
 		text, failed := asked(t, s, c.tool, c.args)
 		for _, want := range c.want {

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -167,8 +168,8 @@ func (s subject) why(l words.Language) string {
 	for _, rule := range s.rules {
 		list = append(list, film.RuleOf(l, s.kind, rule))
 	}
-	if len(list) == 0 {
-		list = film.Unjudged(l, s.judgement)
+	if unjudged := film.Unjudged(l, s.judgement); len(list) == 0 && len(unjudged) > 0 {
+		list = []string{unjudged[0] + " " + strings.Join(unjudged[1:], " ")}
 	}
 	if len(list) == 0 {
 		first, _, _ := strings.Cut(s.text[strings.LastIndexByte(s.text, '\n')+1:], "\n")
@@ -224,14 +225,14 @@ func (r *report) sarif(l words.Language, command string) sarifLog {
 	run := sarifRun{Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "relock " + command, Version: builtFrom(), Rules: []sarifRule{}}
 	for _, one := range r.subjects {
-		result := func(rule, level, says string) {
+		result := func(rule, level, about, says string) {
 			if !slices.ContainsFunc(run.Tool.Driver.Rules, func(known sarifRule) bool { return known.ID == rule }) {
-				run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{rule, sarifText{says}})
+				run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{rule, sarifText{about}})
 			}
 			found := sarifResult{Rule: rule, Level: level, Message: sarifText{one.name + ": " + says + "\n\n" + one.text}}
 			if one.file != "" {
 				var at sarifLocation
-				at.Physical.Artifact.URI, at.Physical.Region.Line = filepath.ToSlash(one.file), max(one.line, 1)
+				at.Physical.Artifact.URI, at.Physical.Region.Line = (&url.URL{Path: filepath.ToSlash(one.file)}).String(), max(one.line, 1)
 				found.Locations = []sarifLocation{at}
 			}
 			run.Results = append(run.Results, found)
@@ -240,12 +241,13 @@ func (r *report) sarif(l words.Language, command string) sarifLog {
 		case one.code == exitOK:
 		case one.code == exitUnexpected && len(one.rules) > 0:
 			for _, rule := range one.rules {
-				result(rule, "error", film.RuleOf(l, one.kind, rule))
+				says := film.RuleOf(l, one.kind, rule)
+				result(rule, "error", says, says)
 			}
 		case one.code == exitUnexpected:
-			result("not-as-expected", "error", one.why(l))
+			result("not-as-expected", "error", l.Say("not as expected"), one.why(l))
 		default:
-			result(string(verdict.Unjudged), "warning", one.why(l))
+			result(string(verdict.Unjudged), "warning", l.Say("no rule was broken, but this cannot be judged"), one.why(l))
 		}
 	}
 	return sarifLog{"https://json.schemastore.org/sarif-2.1.0.json", "2.1.0", []sarifRun{run}}

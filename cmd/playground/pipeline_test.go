@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"go.yaml.in/yaml/v3"
 
 	"relock/engine/racetest"
 )
@@ -124,6 +127,53 @@ func TestPipelinesReadSARIF(t *testing.T) {
 	at := read(playground(t, "", "import", "-format", "sarif", log)).Runs[0].Results
 	if len(at) == 0 || at[0].Rule != "foreign-release" || at[0].Locations[0].Physical.Region.StartLine != 2 {
 		t.Errorf("a log: %+v", at)
+	}
+}
+
+// What breaks only in orders that were drawn is named, and a file's name is an address.
+func TestPipelinesReadWhatWasDrawn(t *testing.T) {
+	racetest.Skip(t)
+	broken, _, unjudged := pipelineFiles(t)
+	if err := os.Rename(broken, "my lock.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	for format, want := range map[string][]string{
+		"junit": {`message="two inside at once (mutual-exclusion)`, `message="This cannot be judged: Only one thread`},
+		"sarif": {`"ruleId": "mutual-exclusion"`, `"uri": "my%20lock.yaml"`, `"text": "no rule was broken, but this cannot be judged"`},
+	} {
+		r := playground(t, "", "explore", "-check-redis=false", "-max-states", "3", "-format", format, "my lock.yaml", unjudged)
+		for _, one := range want {
+			if r.code != exitUnexpected || !strings.Contains(r.out, one) {
+				t.Errorf("%s: exit code %d, want %s:\n%s%s", format, r.code, one, r.out, r.err)
+			}
+		}
+	}
+}
+
+// The action fails with the playground's own exit code, and keeps what that prints.
+func TestTheActionFailsAsItsCommand(t *testing.T) {
+	var action struct {
+		Runs struct {
+			Steps []struct{ Run string }
+		}
+	}
+	if err := yaml.Unmarshal([]byte(read(t, "../../.github/actions/relock/action.yml")), &action); err != nil || len(action.Runs.Steps) != 3 {
+		t.Fatal(err, action)
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{"playground": "#!/bin/sh\necho \"$@\"\nexit 4\n", "step": action.Runs.Steps[2].Run} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step := exec.CommandContext(t.Context(), "bash", "--noprofile", "--norc", "-eo", "pipefail", "step") // as GitHub does
+	step.Dir, step.Env = dir, append(os.Environ(), "RUNNER_TEMP="+dir, `COMMAND=lab -- sh -c 'a  b'`, "OUTPUT=what it printed")
+	printed, err := step.CombinedOutput()
+	if code := step.ProcessState.ExitCode(); code != 4 {
+		t.Errorf("exit code %d, %v", code, err)
+	}
+	if kept := read(t, filepath.Join(dir, "what it printed")); kept != "lab -- sh -c a  b\n" || kept != string(printed) {
+		t.Errorf("%q, kept %q", printed, kept)
 	}
 }
 

@@ -25,7 +25,7 @@ func (s *Runs) ExportLink(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	file := export.Run{Scenario: state.Scenario}
-	if whole {
+	if whole || state.At == 0 { // a file of nothing is of no use
 		state.At = len(state.Scenario.Schedule)
 		file.Header, file.Events, err = toTheEnd(r.Context(), state.Scenario)
 	} else {

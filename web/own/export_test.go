@@ -82,7 +82,7 @@ func TestExportGoesAsFarAsTheLink(t *testing.T) {
 		text string
 		step int
 		over bool
-	}{{body + "~1", 1, false}, {body + "~2", 2, false}, {body + "~3", 3, false}, {body + "~99", 3, false}, {body + "\n", 0, true}} {
+	}{{body + "~1", 1, false}, {body + "~2", 2, false}, {body + "~3", 3, false}, {body + "~99", 3, false}, {body + "\n", 0, true}, {body + "~0", 0, true}} {
 		res, got := s.Post(t, "/export?format=jsonl", c.text)
 		if res.StatusCode != http.StatusOK {
 			t.Fatalf("%s: %d\n%s", c.text, res.StatusCode, got)

@@ -115,6 +115,9 @@ func (o Options) evidence() verdict.Evidence {
 		Diverged: verdict.Help{Says: phrase.Say("Let the worker read no clock, and draw nothing at random, while it is searched.")},
 		Cut:      verdict.Help{Says: phrase.Say("Try more."), Set: verdict.MaxOrders},
 	}}
+	if o.Key != "" {
+		e.Advice.NoKey.Says = phrase.Say("It is not %s. Name another key, or let the worker take the lock.", o.Key)
+	}
 	if o.External == nil {
 		e.Advice.Failed = verdict.Help{Says: phrase.Say("Put a real Redis behind the gate."), Set: verdict.RealRedis}
 	}

@@ -31,6 +31,9 @@
 // "No rule is broken" is said only if the test could have found something: two threads were inside,
 // each fault has struck, and so on. Otherwise the test fails, too, and says what was missing and
 // what helps; [Options.MayBeUnjudged] leaves that out.
+//
+// With [LeaseEnds] two can be inside of any lock that has a lease. Where what the lock protects
+// checks a token, allow it: with Inside 2 and Resource, a lost update still breaks a rule.
 package labtest
 
 import (
@@ -38,6 +41,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -109,15 +113,24 @@ func (m *Marks) mark(ctx context.Context, mark string, what []string) {
 }
 
 // Search plays the round in every order within the options, and fails the test if a rule is broken,
-// if the lock cannot be judged, or if a thread hangs or panics. It ends with the test's own
-// deadline. It is not for parallel subtests that share what their rounds do.
+// if the lock cannot be judged, or if a thread hangs or panics. Shortly before the deadline of all
+// tests it stops, and says what it has found. It is not for parallel subtests that share what their
+// rounds do.
 func Search(t testing.TB, o Options, round Round) {
 	t.Helper()
 	s, err := o.search(round)
 	if err != nil {
 		t.Fatalf("labtest: %v", err)
 	}
-	found, alone, err := s.play(t.Context(), os.Getenv(Order))
+	ctx := t.Context()
+	if limited, is := t.(interface{ Deadline() (time.Time, bool) }); is {
+		if at, is := limited.Deadline(); is { // of all tests: what was found until then is told
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithDeadline(ctx, at.Add(-min(time.Until(at)/10, 5*time.Second)))
+			defer cancel()
+		}
+	}
+	found, alone, err := s.play(ctx, os.Getenv(Order))
 	if err != nil {
 		t.Fatalf("labtest: %v", err)
 	}
@@ -255,7 +268,7 @@ func (r report) text() (text string, passed bool) {
 		told[rule.Order] = true
 		line("The smallest order that breaks it:")
 		r.table(&b, rule.Order)
-		line("Replay it: %s='%s' go test -run '^%s$'", Order, lab.Line(rule.Order.Decisions), strings.ReplaceAll(r.name, "/", "$/^"))
+		line("Replay it: %s=%s go test -run %s", Order, quoted(lab.Line(rule.Order.Decisions)), quoted("^"+strings.ReplaceAll(regexp.QuoteMeta(r.name), "/", "$/^")+"$"))
 	}
 	switch {
 	case f.Failed != nil || j.Verdict == verdict.Broken:
@@ -269,6 +282,9 @@ func (r report) text() (text string, passed bool) {
 	}
 	return b.String(), r.lenient
 }
+
+// quoted is a word as a shell reads it.
+func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
 // table writes an order.
 func (r report) table(b *strings.Builder, o *lab.Order) {

@@ -1,6 +1,7 @@
 package labtest_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -25,12 +26,16 @@ type judge struct {
 
 	failed bool
 	text   string
+	name   string        // "" is TestLock/inside
+	left   time.Duration // until the deadline of all tests; 0 is none
 }
 
 func (j *judge) Helper()                  {}
-func (j *judge) Name() string             { return "TestLock/inside" }
+func (j *judge) Name() string             { return cmp.Or(j.name, "TestLock/inside") }
 func (j *judge) Context() context.Context { return context.Background() }
 func (j *judge) Log(args ...any)          { j.text += fmt.Sprintln(args...) }
+
+func (j *judge) Deadline() (time.Time, bool) { return time.Now().Add(j.left), j.left > 0 }
 
 func (j *judge) Error(args ...any) {
 	j.failed = true
@@ -50,8 +55,12 @@ func (j *judge) String() string {
 }
 
 // searched is what a search says, and whether it has passed.
-func searched(o labtest.Options, round labtest.Round) (j *judge) {
-	j = &judge{}
+func searched(o labtest.Options, round labtest.Round) *judge {
+	return (&judge{}).searched(o, round)
+}
+
+func (j *judge) searched(o labtest.Options, round labtest.Round) (same *judge) {
+	same = j
 	defer func() {
 		if told := recover(); told != nil && told != any(j) {
 			panic(told)
@@ -152,6 +161,26 @@ func TestAnOrderIsReplayed(t *testing.T) {
 	}
 }
 
+// A shell and go test read the line as it is meant, whatever the subtest is called.
+func TestALineToReplayIsQuoted(t *testing.T) {
+	j := (&judge{name: "TestLock/another's_(v2)"}).searched(labtest.Options{Faults: []string{labtest.LeaseEnds}}, plain)
+	_, line, _ := strings.Cut(j.text, "Replay it: ")
+	line, _, _ = strings.Cut(line, "\n")
+	_, command, _ := strings.Cut(line, " go test")
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", `printf '%s\n'`+command).Output()
+	if want := "-run\n^TestLock$/^another's_\\(v2\\)$\n"; err != nil || string(out) != want {
+		t.Errorf("%v: %q, want %q; the line: %s", err, out, want, line)
+	}
+}
+
+// What was found until the deadline of all tests is told.
+func TestADeadlineIsKept(t *testing.T) {
+	j := (&judge{left: time.Second}).searched(labtest.Options{Threads: 4, Faults: []string{labtest.Evict, labtest.LoseRequest}, MaxFaults: 4, MaxOrders: 1_000_000}, plain)
+	if !j.failed || !strings.HasPrefix(j.text, "The search was stopped: ") {
+		t.Errorf("%v\n%s", j, j.text)
+	}
+}
+
 // A lock of which nothing can be said fails the test, and what helps has this package's names.
 func TestWhatCannotBeJudgedFails(t *testing.T) {
 	silent := func(ctx context.Context, client *redis.Client, _ *labtest.Marks) { client.Get(ctx, "invoice:7") }
@@ -162,6 +191,7 @@ func TestWhatCannotBeJudgedFails(t *testing.T) {
 		helps string
 	}{
 		{"no key", labtest.Options{}, silent, "Options.Lock"},
+		{"a named key that nobody makes", labtest.Options{Lock: "invoice:7"}, silent, "It is not invoice:7."},
 		{"of an unknown kind", labtest.Options{Lock: "invoice:7"}, func(ctx context.Context, client *redis.Client, _ *labtest.Marks) {
 			client.RPush(ctx, "invoice:7", "a", "b")
 		}, "marks.Enter"},
