@@ -17,8 +17,8 @@ SHORT := -short
 # What fails is run once more. No test has a deadline of its own under a minute, and no package one under half an
 # hour: a machine may be busy.
 export GO GOTESTSUM
-# The linter has vetted the same code; here vet would go through the standard library again, with -race once more.
-# Without symbols a test's binary is linked in half the time.
+# The linter has vetted the same code; here vet would go through the standard library again. Without symbols a binary
+# is linked in half the time.
 FLAGS = -timeout 30m -vet=off -ldflags=-s $(SHORT) $(AFRESH)
 
 # Tests on the wall's clock (package clocktest): they run at the end, while nothing else does. They wait nearly all the
@@ -76,12 +76,7 @@ soak: ## All tests again, whatever passed before, the long ones too, in the full
 	$(MAKE) chaos
 
 image: ## Build the container image, where podman or docker answers
-	@for b in podman docker; do \
-	  if command -v $$b >/dev/null && $$b info >/dev/null 2>&1; then \
-	    [ $$b = docker ] || keeps="--format docker"; exec $$b build $$keeps -f cmd/playground/Containerfile -t relock .; \
-	  fi; \
-	done; \
-	echo "neither podman nor docker answers here: cmd/playground/Containerfile is not built"
+	@.ci/image
 
 check: lint checks ## Everything but the tests: lint, types, dead code, known vulnerabilities, generated files, go.mod
 
