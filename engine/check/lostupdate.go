@@ -20,8 +20,11 @@ func (lostUpdate) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 	if !ok || b.Op != trace.OpWrite || b.Refused || b.Based == b.Version-1 || b.Stock || b.Effect || b.Limit > 0 {
 		return Finding{}, false
 	}
-	other := f.Written.Thread
+	other, wrote := f.Written.Thread, any(b.Value)
+	if b.Text != "" {
+		wrote = b.Text
+	}
 	return found(LostUpdate, []string{e.Thread, other}, proof(f.Read[e.Thread], f.Written.Seq, e.Seq),
-		phrase.Say("%[1]s wrote %[2]d over what %[3]s had written since %[1]s read", e.Thread, b.Value, other),
-		phrase.Say("%s has written %d over a write of %s that it had never seen: an update is lost.", e.Thread, b.Value, other)), true
+		phrase.Say("%[1]s wrote %[2]v over what %[3]s had written since %[1]s read", e.Thread, wrote, other),
+		phrase.Say("%s has written %v over a write of %s that it had never seen: an update is lost.", e.Thread, wrote, other)), true
 }

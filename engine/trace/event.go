@@ -310,6 +310,7 @@ type Resource struct {
 	User    string `json:"user,omitempty"`   // with a limit per user: whose purchases Value counts
 	Limit   int    `json:"limit,omitempty"`  // how many purchases are allowed, at least 1; 0 means no limit
 	Value   int    `json:"value"`            // after the operation
+	Text    string `json:"text,omitempty"`   // what is there instead, where other people's programs write no number: its beginning, in quotes
 	Version int    `json:"version"`          // writes accepted so far, including this one
 	Based   int    `json:"based"`            // of a write: the version its thread had read
 	Token   int64  `json:"token,omitempty"`

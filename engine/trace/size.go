@@ -37,6 +37,8 @@ func (e Event) Size() int {
 		size += int(unsafe.Sizeof(b)) + len(b.Error)
 	case Violation:
 		size += int(unsafe.Sizeof(b)) + len(b.Detail) + len(b.Events)*8 + len(b.Untold)*stringSize
+	case Resource:
+		size += int(unsafe.Sizeof(b)) + len(b.Text)
 	default:
 		size += bodySize
 	}

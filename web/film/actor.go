@@ -2,7 +2,6 @@ package film
 
 import (
 	"slices"
-	"strconv"
 
 	"relock/engine/fault"
 	"relock/engine/lock"
@@ -91,7 +90,7 @@ func (t *actor) take(e trace.Event) {
 		t.waits, t.message = true, b.Why == trace.WaitNotify
 	case trace.Resource:
 		if b.Op == trace.OpWrite && !b.Refused {
-			if t.wrote = strconv.Itoa(b.Value); b.Effect {
+			if t.wrote = wrote(b); b.Effect {
 				t.wrote = ""
 			}
 		}

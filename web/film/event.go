@@ -141,6 +141,9 @@ func (t *Narrator) touches(who string, b trace.Resource) string {
 	if b.Limit > 0 && !b.Refused {
 		return t.purchase(who, b)
 	}
+	if t.framed && !b.Effect {
+		return t.uses(who, b)
+	}
 	switch {
 	case b.Op == trace.OpRead && b.Effect && b.Value > 0:
 		return t.say("%s finds it done, and leaves it.", who)
@@ -174,6 +177,19 @@ func (t *Narrator) touches(who string, b trace.Resource) string {
 		return t.say("%s writes %d with token %d, one more than it read, and nobody wrote between.", who, b.Value, b.Token)
 	default:
 		return t.say("%s writes %d, one more than it read, and nobody wrote between.", who, b.Value)
+	}
+}
+
+// uses words what other people's programs do with it: nobody knows what they mean to write.
+func (t *Narrator) uses(who string, b trace.Resource) string {
+	content := wrote(b)
+	switch missed := b.Version - 1 - b.Based; {
+	case b.Op == trace.OpRead:
+		return t.say("%s reads %s.", who, content)
+	case missed > 0:
+		return t.say("%s writes %s over newer writes: it has missed %d since it read.", who, content, missed)
+	default:
+		return t.say("%s writes %s, over nothing newer than it has read.", who, content)
 	}
 }
 

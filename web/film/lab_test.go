@@ -1,6 +1,7 @@
 package film_test
 
 import (
+	"strings"
 	"testing"
 
 	"relock/engine/scenario"
@@ -63,6 +64,43 @@ func TestALabsLongLeaseIsPointedAt(t *testing.T) {
 		f.Add(trace.Event{Seq: 1, Step: 1, Thread: "A", Key: key, Belief: map[string]int{"A": 1}, Body: trace.Outcome{Call: "lock", Result: trace.Acquired, Level: 1, Attempt: 1}})
 		if card := f.Rows()[0].Stage.Card; card.Left != c.left || card.Odd != c.odd || card.Wrong != (c.odd != "") {
 			t.Errorf("%d ms of %s: %q, %q, %t", c.pttl, c.lease, card.Left, card.Odd, card.Wrong)
+		}
+	}
+}
+
+// What other people's programs write is told as it is: no number where there is none, and
+// nothing of what they mean to do, or have added.
+func TestWhatALabsWorkersWriteIsTold(t *testing.T) {
+	sc, err := scenario.Parse([]byte(`{lock: {protocol: mutex, key: k, lease: 2s, watchdog: "off"}, threads: [{name: A}, {name: B}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := []struct {
+		who        string
+		b          trace.Resource
+		row, says  string
+		line, text string
+	}{
+		{"A", trace.Resource{Op: trace.OpRead, Text: `"ten"`}, `reads "ten"`, `A reads "ten".`, `"ten"`, ""},
+		{"B", trace.Resource{Op: trace.OpRead, Value: 7}, "reads 7", "B reads 7.", "7", "B has read 7"},
+		{"A", trace.Resource{Op: trace.OpWrite, Value: 5, Version: 1}, "writes 5", "A writes 5, over nothing newer than it has read.", "5", "B has read 7"},
+		{"B", trace.Resource{Op: trace.OpWrite, Text: `"x"`, Version: 2}, `writes "x"`, `B writes "x" over newer writes: it has missed 1 since it read.`, `"x"`, ""},
+	}
+	l := words.Match("en")
+	n := film.NarratorOf(l, sc, trace.Header{Store: trace.StoreLab, Lab: &trace.Lab{}})
+	f := film.Of(l, sc, trace.Header{Store: trace.StoreLab, Lab: &trace.Lab{}})
+	for i, c := range list {
+		e := trace.Event{Seq: i + 1, Step: i + 1, Thread: c.who, Key: trace.Absent(), Body: c.b}
+		if got := film.Resource(l, c.b); got != c.row {
+			t.Errorf("row %d: %q, want %q", i+1, got, c.row)
+		}
+		if got := n.Tell(e); got != c.says {
+			t.Errorf("row %d says %q, want %q", i+1, got, c.says)
+		}
+		f.Add(e)
+		r := f.Rows()[i].Stage.Card.Resource
+		if r == nil || r.Value != c.line || strings.Join(r.Texts, "; ") != c.text {
+			t.Errorf("row %d's stage has %+v", i+1, r)
 		}
 	}
 }

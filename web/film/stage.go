@@ -613,7 +613,7 @@ func (s *stager) ofResource() *ResourceLine {
 		if !touched {
 			value = size
 		}
-		out.Value = strconv.Itoa(value)
+		out.Value = cmp.Or(words.Short(r.Text, mostName), strconv.Itoa(value))
 	}
 	out.Texts = append(out.Texts, s.haveRead(r.Seen)...)
 	if r.Token > 0 {

@@ -1,8 +1,10 @@
 package film
 
 import (
-	"relock/engine/check"
+	"cmp"
+	"strconv"
 
+	"relock/engine/check"
 	"relock/engine/lock"
 	"relock/engine/phrase"
 	"relock/engine/run"
@@ -168,8 +170,12 @@ func Resource(l words.Language, b trace.Resource) string {
 		return l.Say("finds nothing left")
 	case b.Op == trace.OpRead && b.Stock:
 		return l.Say("finds %d left", b.Value)
+	case b.Op == trace.OpRead && b.Text != "":
+		return l.Say("reads %s", b.Text)
 	case b.Op == trace.OpRead:
 		return l.Say("reads %d", b.Value)
+	case b.Text != "":
+		return l.Say("writes %s", b.Text)
 	case b.Stock && b.Token > 0 && b.Value < 0:
 		return l.Say("takes one with token %d that does not exist: the stock is at %d", b.Token, b.Value)
 	case b.Stock && b.Value < 0:
@@ -184,6 +190,9 @@ func Resource(l words.Language, b trace.Resource) string {
 		return l.Say("writes %d", b.Value)
 	}
 }
+
+// wrote is what it has after a read or a write.
+func wrote(b trace.Resource) string { return cmp.Or(b.Text, strconv.Itoa(b.Value)) }
 
 // purchase words a read or a write under a limit per user.
 func purchase(l words.Language, b trace.Resource) string {

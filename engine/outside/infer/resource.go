@@ -10,10 +10,41 @@ import (
 
 // resource is what the lock protects, as commands have left it.
 type resource struct {
-	key            string // "" where it is not known
-	once           bool   // see Lock.Once
-	version, value int
-	read           map[string]int // the version a thread has read, by thread
+	key     string // "" where it is not known
+	once    bool   // see Lock.Once
+	version int
+	last    written
+	read    map[string]int // the version a thread has read, by thread
+}
+
+// written is a number or, where it is none, the beginning of a text, in quotes.
+type written struct {
+	number int
+	text   string
+}
+
+// mostWritten is how many bytes of a text are told.
+const mostWritten = 64
+
+// writtenOf is what a reply or an argument says. Where nothing is, it is 0.
+func writtenOf(v any) written {
+	switch v := v.(type) {
+	case int64:
+		return written{number: int(v)}
+	case string:
+		n, err := strconv.Atoi(strings.TrimSpace(v))
+		if err == nil {
+			return written{number: n}
+		}
+		return written{text: strconv.Quote(strings.ToValidUTF8(v[:min(len(v), mostWritten)], ""))}
+	}
+	return written{}
+}
+
+// as is an event about it.
+func (w written) as(b trace.Resource) trace.Resource {
+	b.Value, b.Text = w.number, w.text
+	return b
 }
 
 // take tells the reads and writes of what the lock protects.
@@ -30,33 +61,23 @@ func (s *resource) touch(thread string, args []string, reply any, tell func(trac
 	if len(args) < 2 || args[1] != s.key {
 		return
 	}
-	number := func(v any) int {
-		switch v := v.(type) {
-		case int64:
-			return int(v)
-		case string:
-			n, _ := strconv.Atoi(strings.TrimSpace(v))
-			return n
-		}
-		return 0
-	}
 	reads := func() {
 		s.read[thread] = s.version
-		tell(trace.Resource{Op: trace.OpRead, Value: s.value, Version: s.version})
+		tell(s.last.as(trace.Resource{Op: trace.OpRead, Version: s.version}))
 	}
-	writes := func(value int) {
+	writes := func(now any) {
 		based, seen := s.read[thread]
 		if !seen { // what it has never read it cannot have seen change
 			based = s.version
 		}
 		delete(s.read, thread)
 		s.version++
-		s.value = value
-		tell(trace.Resource{Op: trace.OpWrite, Value: value, Version: s.version, Based: based})
+		s.last = writtenOf(now)
+		tell(s.last.as(trace.Resource{Op: trace.OpWrite, Version: s.version, Based: based}))
 	}
 	switch v := Verb(args); v {
 	case "GET":
-		s.value = number(reply)
+		s.last = writtenOf(reply)
 		reads()
 	case "SET", "SETEX", "PSETEX", "SETNX":
 		if !journal.Wrote(args, reply) {
@@ -67,21 +88,21 @@ func (s *resource) touch(thread string, args []string, reply any, tell func(trac
 			at = 3
 		}
 		if at < len(args) {
-			writes(number(args[at]))
+			writes(args[at])
 		}
 	case "GETSET":
 		reads()
 		if len(args) > 2 {
-			writes(number(args[2]))
+			writes(args[2])
 		}
 	case "INCR", "DECR", "INCRBY", "DECRBY":
 		reads()
-		writes(number(reply))
+		writes(reply)
 	case "RPUSH":
 		if !s.once {
 			return
 		}
 		s.version++
-		tell(trace.Resource{Op: trace.OpWrite, Effect: true, Value: number(reply), Version: s.version, Based: s.version - 1})
+		tell(writtenOf(reply).as(trace.Resource{Op: trace.OpWrite, Effect: true, Version: s.version, Based: s.version - 1}))
 	}
 }

@@ -17,6 +17,7 @@ type Resource struct {
 	Effect  bool           // it must happen once: the value is how often it did
 	Limit   int            // purchases that each user is allowed, or 0
 	Values  map[string]int // by user; under "" where it has none
+	Text    string         // what is there, if it is no number, in quotes
 	Users   []string       // of Values, the first MostUsers by name
 	Seen    map[string]int // what each thread has read and not written yet
 	Writes  int            // accepted
@@ -39,7 +40,9 @@ func (r *Resource) Add(e trace.Event) bool {
 		if r.Seen == nil {
 			r.Seen = map[string]int{}
 		}
-		r.Seen[e.Thread] = b.Value
+		if r.Seen[e.Thread] = b.Value; b.Text != "" {
+			r.forget(e.Thread) // it has read no number
+		}
 	case b.Refused:
 		r.Refused++
 		r.forget(e.Thread)
@@ -54,7 +57,7 @@ func (r *Resource) Add(e trace.Event) bool {
 	if _, known := r.Values[b.User]; !known {
 		r.user(b.User)
 	}
-	r.Values[b.User] = b.Value
+	r.Values[b.User], r.Text = b.Value, b.Text
 	return true
 }
 
